@@ -1,0 +1,1 @@
+"""The ports' homes: one module a vendor."""

@@ -1,0 +1,1 @@
+"""zm: the command for people and for editors' hooks."""

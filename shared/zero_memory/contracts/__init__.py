@@ -1,0 +1,1 @@
+"""The wire: arguments, results and errors of every tool."""

@@ -1,0 +1,318 @@
+"""Arguments and results of the tools that write and read memories."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from zero_memory.contracts.model import (
+    Arguments,
+    Content,
+    Hint,
+    MemoryId,
+    Name,
+    NoNul,
+    Result,
+    ShortText,
+)
+
+KindName = Literal[
+    "fact",
+    "decision",
+    "preference",
+    "convention",
+    "gotcha",
+    "reference",
+    "episode",
+    "task",
+    "open-question",
+]
+LinkName = Literal["relates_to", "supersedes", "contradicts", "derived_from"]
+
+ScopeName = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=200),
+    NoNul,
+    Field(description="A scope's path, or core, or personal."),
+]
+ProjectHint = Annotated[
+    Hint,
+    Field(description="Which project this is: git remote, repository root path, or name."),
+]
+ThreadToken = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=100),
+    NoNul,
+    Field(description="The thread that an earlier answer's session named; echo it on every call."),
+]
+
+
+class SessionState(Result):
+    """Where the caller stands."""
+
+    attached_project: str | None
+    thread: str | None = None
+    line: str
+
+
+class Link(Arguments):
+    """A typed link from the new memory to an existing one."""
+
+    type: LinkName
+    target: MemoryId
+
+
+class RememberArguments(Arguments):
+    """What `remember` takes."""
+
+    content: Annotated[
+        Content,
+        Field(description="One self-contained statement, in English, with its why."),
+    ]
+    kind: KindName = "fact"
+    scope: ScopeName | None = None
+    project_hint: ProjectHint | None = None
+    thread: ThreadToken | None = None
+    entities: Annotated[list[Name], Field(max_length=32)] | None = None
+    supersedes: Annotated[list[MemoryId], Field(max_length=10)] | None = None
+    links: Annotated[list[Link], Field(max_length=5)] | None = None
+    original: Annotated[
+        Content | None,
+        Field(description="The words in the source language, when that was not English."),
+    ] = None
+    language: Annotated[str, StringConstraints(min_length=1, max_length=35), NoNul] | None = None
+    source: dict[str, Any] | None = None
+    agent_name: Name | None = None
+    idempotency_key: Annotated[
+        str | None,
+        StringConstraints(min_length=1, max_length=200),
+        Field(description="Repeat a call with the same key and it happens once."),
+    ] = None
+
+
+class SimilarMemory(Result):
+    """A live memory near the new one, for the writer to judge."""
+
+    id: str
+    kind: str
+    scope: str
+    age: str
+    preview: str
+
+
+class SkippedSupersede(Result):
+    """A declared supersede that did not apply, and why."""
+
+    id: str
+    reason: Literal["dead", "missing", "self"]
+
+
+class LengthDirective(Result):
+    """Says that a memory is long enough to be stored in several windows."""
+
+    characters: int
+    windows: int
+    advice: str
+
+
+class RememberResult(Result):
+    """What `remember` answers."""
+
+    id: str
+    scope: str
+    deduplicated: bool = False
+    anchors: list[str] = Field(default_factory=list)
+    superseded: list[str] = Field(default_factory=list)
+    skipped_supersedes: list[SkippedSupersede] = Field(default_factory=list)
+    similar_existing: list[SimilarMemory] = Field(default_factory=list)
+    hint: str | None = None
+    anchor_hint: str | None = None
+    status_hint: str | None = None
+    length_directive: LengthDirective | None = None
+    session: SessionState
+
+
+class RecallArguments(Arguments):
+    """What `recall` takes: a query, or ids."""
+
+    query: Annotated[str, StringConstraints(min_length=1, max_length=8_000), NoNul] | None = None
+    ids: Annotated[list[MemoryId], Field(min_length=1, max_length=20)] | None = None
+    k: Annotated[int, Field(ge=1, le=50)] = 8
+    scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=50)] | None = None
+    project_hint: ProjectHint | None = None
+    thread: ThreadToken | None = None
+    kinds: Annotated[list[KindName], Field(min_length=1, max_length=9)] | None = None
+    explain: bool = False
+
+
+class LegRank(Result):
+    """A leg that found a hit, and at what rank (1 is best)."""
+
+    leg: Literal["lexical", "semantic"]
+    rank: int
+
+
+class Hit(Result):
+    """A memory that answers the query."""
+
+    id: str
+    kind: str
+    scope: str
+    score: float
+    excerpt: str
+    truncated: bool
+    created_at: str
+    age: str
+    legs: list[LegRank]
+    stale_days: int | None = None
+    disputed: bool | None = None
+    superseded_by: str | None = None
+    factors: dict[str, float] | None = None
+
+
+class WholeMemory(Result):
+    """A memory, whole."""
+
+    id: str
+    kind: str
+    scope: str
+    content: str
+    original: str | None = None
+    language: str | None = None
+    entities: list[str]
+    author: str
+    author_kind: Literal["human", "agent"]
+    agent_name: str | None = None
+    authority: int
+    created_at: str
+    age: str
+    live: bool
+    invalidated_at: str | None = None
+    invalidated_reason: str | None = None
+    superseded_by: str | None = None
+    revision: int
+    source: dict[str, Any] | None = None
+
+
+class RecallResult(Result):
+    """What `recall` answers: hits of a query, or whole memories by id."""
+
+    hits: list[Hit] = Field(default_factory=list)
+    memories: list[WholeMemory] = Field(default_factory=list)
+    missing: list[str] = Field(default_factory=list)
+    scopes: list[str] = Field(default_factory=list)
+    degraded: bool = False
+    degraded_reason: str | None = None
+    note: str | None = None
+    session: SessionState
+
+
+class ForgetArguments(Arguments):
+    """What `forget` takes."""
+
+    memory_id: MemoryId
+    reason: ShortText
+
+
+class RestoreArguments(Arguments):
+    """What `restore_memory` takes."""
+
+    memory_id: MemoryId
+    audit_id: Annotated[str, StringConstraints(pattern=r"^aud_[0-9A-HJKMNP-TV-Z]{26}$")] | None = (
+        None
+    )
+
+
+class StateResult(Result):
+    """A memory's state after a change of it."""
+
+    id: str
+    scope: str
+    live: bool
+    revision: int
+    audit_id: str | None = None
+    changed: bool = True
+
+
+class ListArguments(Arguments):
+    """What `list_memories` takes."""
+
+    scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=50)] | None = None
+    project_hint: ProjectHint | None = None
+    thread: ThreadToken | None = None
+    kinds: Annotated[list[KindName], Field(min_length=1, max_length=9)] | None = None
+    author: Name | None = None
+    since: Annotated[str, StringConstraints(max_length=40)] | None = None
+    until: Annotated[str, StringConstraints(max_length=40)] | None = None
+    entity: Name | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 20
+    cursor: Annotated[str, StringConstraints(min_length=1, max_length=4_000)] | None = None
+
+
+class ListedMemory(Result):
+    """A memory in a list."""
+
+    id: str
+    kind: str
+    scope: str
+    preview: str
+    truncated: bool
+    author: str
+    entities: list[str]
+    created_at: str
+    age: str
+
+
+class ListResult(Result):
+    """What `list_memories` answers; `cursor` continues behind it, None when this was the end."""
+
+    memories: list[ListedMemory]
+    cursor: str | None = None
+
+
+class DescribeScopeArguments(Arguments):
+    """What `describe_scope` takes."""
+
+    scope: ScopeName | None = None
+    project_hint: ProjectHint | None = None
+    thread: ThreadToken | None = None
+
+
+class ScopeMember(Result):
+    """A person in a scope."""
+
+    person: str
+    name: str
+    role: str
+
+
+class ScopeDescription(Result):
+    """A scope: what it is, who is in it, and what it holds."""
+
+    path: str
+    id: str
+    kind: str
+    role: str
+    owner: str
+    created_at: str
+    members: list[ScopeMember]
+    counts: dict[str, str]
+
+
+class Home(Result):
+    """Where memories live, and how well retrieval works there."""
+
+    embedder: str
+    dimensions: int
+    languages: list[str]
+    index: str
+    degraded: bool
+    degraded_reason: str | None = None
+
+
+class DescribeScopeResult(Result):
+    """What `describe_scope` answers: one scope, or all that the caller may read."""
+
+    scopes: list[ScopeDescription]
+    home: Home
+    limits: dict[str, int]
+    session: SessionState

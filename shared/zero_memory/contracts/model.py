@@ -1,0 +1,34 @@
+"""What every wire model shares."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+
+CONTRACT_VERSION = 1
+
+
+def _no_nul(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("must not contain NUL characters")
+    return text
+
+
+NoNul = AfterValidator(_no_nul)
+
+Content = Annotated[str, StringConstraints(min_length=1, max_length=32_000), NoNul]
+ShortText = Annotated[str, StringConstraints(min_length=1, max_length=2_000), NoNul]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200), NoNul]
+Hint = Annotated[str, StringConstraints(min_length=1, max_length=1_000), NoNul]
+MemoryId = Annotated[str, StringConstraints(pattern=r"^mem_[0-9A-HJKMNP-TV-Z]{26}$")]
+
+
+class Arguments(BaseModel):
+    """Arguments of a tool; an unknown field is an error, never dropped."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Result(BaseModel):
+    """A tool's structured result."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)

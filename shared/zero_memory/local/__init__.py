@@ -1,0 +1,1 @@
+"""The deployment on one machine: the template's routes, the same handlers."""

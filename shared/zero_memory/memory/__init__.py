@@ -1,0 +1,1 @@
+"""What is stored, how it is written, and how its state changes."""

@@ -1,0 +1,246 @@
+"""What a memory is made of: the records that the table keeps, as the domain sees them.
+
+Times are milliseconds since the epoch. Ids of scopes are `scp_<ulid>`, of memories `mem_<ulid>`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+Kind = Literal[
+    "fact",
+    "decision",
+    "preference",
+    "convention",
+    "gotcha",
+    "reference",
+    "episode",
+    "task",
+    "open-question",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+LOOP_KINDS: frozenset[Kind] = frozenset(("task", "open-question"))
+
+AuthorKind = Literal["human", "agent"]
+LinkType = Literal["relates_to", "supersedes", "contradicts", "derived_from"]
+
+Timeline = Literal["knowledge", "loops", "episodes"]
+TIMELINES: tuple[Timeline, ...] = get_args(Timeline)
+
+AUTHORITY_PROVISIONAL = 0
+AUTHORITY_AGENT = 1
+AUTHORITY_HUMAN = 2
+
+
+def timeline_of(kind: Kind) -> Timeline:
+    """The listing that memories of this kind stand in."""
+    if kind in LOOP_KINDS:
+        return "loops"
+    return "episodes" if kind == "episode" else "knowledge"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A half-open stretch of record time in which a memory was live; an open end is None."""
+
+    start: int
+    end: int | None = None
+
+
+@dataclass(frozen=True)
+class Body:
+    """What is written once and never changes: the words and where they came from.
+
+    `content` is as sent, to the byte. `source_json` is the caller's `source` as JSON text.
+    """
+
+    content: str
+    original: str | None = None
+    language: str | None = None
+    entities: tuple[str, ...] = ()
+    agent_name: str | None = None
+    source_json: str | None = None
+
+
+@dataclass(frozen=True)
+class Meta:
+    """The small authoritative record of one memory: state, scope, revision, intervals of life.
+
+    `body` is here when it is short; otherwise it is a `StoredBody` of its own. `digest` is the
+    SHA-256 of the canonical text. `timeline` is set while the memory is live and listed.
+    `conversation` names principal and conversation of birth. `marker` is the key of the newest
+    pending marker.
+    """
+
+    memory_id: str
+    scope: str
+    owner: str
+    author: str
+    author_kind: AuthorKind
+    kind: Kind
+    authority: int
+    created_at: int
+    valid_from: int
+    alive: tuple[Interval, ...]
+    revision: int
+    digest: str
+    model: str
+    marker: str
+    windows: int = 1
+    timeline: Timeline | None = None
+    conversation: str | None = None
+    thread: str | None = None
+    body: Body | None = None
+    invalidated_at: int | None = None
+    invalidated_reason: str | None = None
+    superseded_by: str | None = None
+    checked_at: int | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether the memory holds today."""
+        return bool(self.alive) and self.alive[-1].end is None
+
+
+@dataclass(frozen=True)
+class StoredBody:
+    """The body of a memory that is too long for its `Meta`."""
+
+    memory_id: str
+    body: Body
+
+
+@dataclass(frozen=True)
+class TimelineEntry:
+    """View of live memories of a scope by class, ordered by id (and so by time of birth)."""
+
+    scope: str
+    timeline: Timeline
+    memory_id: str
+    kind: Kind
+    author: str
+
+
+@dataclass(frozen=True)
+class ConversationEntry:
+    """View of memories by the conversation that wrote them, ordered by id."""
+
+    conversation: str
+    memory_id: str
+    scope: str
+    kind: Kind
+    digest: str
+
+
+@dataclass(frozen=True)
+class StoredWindow:
+    """An embedding window: code-point range, and an int8 vector behind its float32 scale."""
+
+    start: int
+    end: int
+    vector: bytes
+
+
+@dataclass(frozen=True)
+class SearchRecord:
+    """Everything that retrieval needs of one memory, a function of its text alone.
+
+    `vector` of each window is the vector, in every home (`retrieval.vectors`). `tokens` are the
+    analyzer's, with their frequencies.
+    """
+
+    scope: str
+    memory_id: str
+    model: str
+    windows: tuple[StoredWindow, ...]
+    tokens: dict[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True)
+class PendingMarker:
+    """Says that index and views may not show this revision of a memory yet."""
+
+    scope: str
+    marker: str
+    memory_id: str
+    revision: int
+
+
+@dataclass(frozen=True)
+class DuplicateClaim:
+    """Held by the live memory of a scope that says exactly this, as this kind."""
+
+    scope: str
+    digest: str
+    memory_id: str
+
+
+@dataclass(frozen=True)
+class Mention:
+    """An entity that a memory of a scope speaks of.
+
+    `folded` is the entity's name under which spellings meet; `others` are the memory's other
+    entities, so that one query answers nodes and edges.
+    """
+
+    scope: str
+    folded: str
+    memory_id: str
+    name: str
+    others: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LinkOut:
+    """A typed link, at its source."""
+
+    source: str
+    link: str
+    target: str
+    created_at: int
+
+
+@dataclass(frozen=True)
+class LinkIn:
+    """The same link, at its target."""
+
+    target: str
+    link: str
+    source: str
+    created_at: int
+
+
+@dataclass(frozen=True)
+class AuditRecord:
+    """One change of state of one memory: who, when, why, in which conversation, and its inverse.
+
+    `before` and `after` are JSON texts of the fields of `Meta` that changed, and nothing else, so
+    that either state can be rebuilt from the other. `undoes` names the audit record that this one
+    reversed. Never holds content.
+    """
+
+    memory_id: str
+    audit_id: str
+    action: str
+    at: int
+    principal: str
+    revision: int
+    before: str
+    after: str
+    reason: str | None = None
+    conversation: str | None = None
+    undoes: str | None = None
+
+
+@dataclass(frozen=True)
+class IdempotentAnswer:
+    """What a call with this key did: the request's hash, and the ids of its result.
+
+    `expires_at` is in seconds since the epoch, as the table's expiry wants it.
+    """
+
+    principal: str
+    tool: str
+    key: str
+    request: str
+    result: str
+    expires_at: int

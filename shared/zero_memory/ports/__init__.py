@@ -1,0 +1,1 @@
+"""What the domain needs of the outside, as protocols."""

@@ -1,0 +1,130 @@
+"""The search index, as a port: candidates for retrieval, never the authority on access.
+
+Everything that an index holds is derived from the table and may be behind it. The scope filter is
+part of each query; what comes back is checked again against the table before anybody sees it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class IndexedWindow:
+    """One embedding window of a memory: its code-point range and unit-length vector."""
+
+    start: int
+    end: int
+    vector: "NDArray[np.float32]"
+
+
+@dataclass(frozen=True)
+class IndexDocument:
+    """What the index holds of one memory at one revision.
+
+    `visible_in` holds the home scope and every scope the memory is shared to. `alive` holds
+    half-open intervals of milliseconds; an open end is None. `tokens` come from the one analyzer
+    of `retrieval.analysis`, with their frequencies.
+    """
+
+    memory_id: str
+    revision: int
+    visible_in: tuple[str, ...]
+    kind: str
+    author: str
+    created_at: int
+    alive: tuple[tuple[int, int | None], ...]
+    model: str
+    windows: tuple[IndexedWindow, ...]
+    tokens: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class SearchFilter:
+    """Which memories a query may touch: scope ids, kinds (None: all), live at a moment (None: now)."""
+
+    visible_in: tuple[str, ...]
+    kinds: tuple[str, ...] | None = None
+    alive_at: int | None = None
+
+
+@dataclass(frozen=True)
+class SemanticMatch:
+    """A memory by its nearest window: cosine in [-1, 1], window as a code-point range."""
+
+    memory_id: str
+    cosine: float
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class LexicalMatch:
+    """A memory that holds query tokens: their frequencies in it, and its length in tokens."""
+
+    memory_id: str
+    frequencies: Mapping[str, int]
+    length: int
+
+
+@dataclass(frozen=True)
+class CorpusStatistics:
+    """What BM25 needs to know of the filtered memories, and of no others.
+
+    `documents` live memories with `length` tokens in all; `document_frequency` by query token.
+    """
+
+    documents: int = 0
+    length: int = 0
+    document_frequency: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True)
+class SearchAnswer:
+    """Both legs' candidates and the statistics to score the lexical ones by."""
+
+    semantic: tuple[SemanticMatch, ...]
+    lexical: tuple[LexicalMatch, ...]
+    statistics: CorpusStatistics
+
+
+class IndexUnavailable(Exception):
+    """The index does not answer; the message says why, for `degraded`."""
+
+
+class SearchIndex(Protocol):
+    """A k-NN and lexical index over memories. Safe to call from several threads."""
+
+    def search(
+        self,
+        where: SearchFilter,
+        *,
+        vector: "NDArray[np.float32]",
+        tokens: Sequence[str],
+        limit: int,
+    ) -> SearchAnswer:
+        """The `limit` nearest memories by cosine, and by BM25 over the filtered memories.
+
+        Each memory comes once a leg, best first; ties by memory id. Statistics are of the filter's
+        scopes and moment, whatever `kinds` says. Raises IndexUnavailable.
+        """
+        ...
+
+    def apply(self, documents: Sequence[IndexDocument]) -> None:
+        """Store documents; visible to `search` when this returns.
+
+        Idempotent: a document whose revision is not above the stored one's changes nothing.
+        A memory that is not alive stays, with its intervals. Raises IndexUnavailable.
+        """
+        ...
+
+    def erase(self, memory_ids: Sequence[str]) -> None:
+        """Remove memories for good; no byte of theirs stays in the index's files."""
+        ...
+
+    def facets(self, where: SearchFilter) -> Mapping[str, int]:
+        """How many memories of each kind the filter lets through; kinds with none are left out."""
+        ...

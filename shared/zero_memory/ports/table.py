@@ -1,0 +1,153 @@
+"""The table, as a port: records under keys, transactions with conditions, paged queries.
+
+The domain speaks of record types (frozen dataclasses); the adapter's schema module alone knows
+their keys. A record type's key parts are named there, and are passed here in that order.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+R = TypeVar("R")
+
+
+class ConditionFailed(Exception):
+    """A transaction that changed nothing because conditions did not hold.
+
+    `failed` holds the positions of those actions, ascending.
+    """
+
+    def __init__(self, failed: tuple[int, ...]) -> None:
+        super().__init__(f"conditions of actions {failed} did not hold")
+        self.failed = failed
+
+
+class LimitExceeded(Exception):
+    """A transaction or record past a limit of the table; nothing was changed."""
+
+
+class TableUnavailable(Exception):
+    """The table did not answer within its time and retries; a write may or may not have happened."""
+
+
+@dataclass(frozen=True)
+class Absent:
+    """Holds when no record is there (one that expired counts as there until it is removed)."""
+
+
+@dataclass(frozen=True)
+class Present:
+    """Holds when a record is there."""
+
+
+@dataclass(frozen=True)
+class RevisionIs:
+    """Holds when a record is there whose field `revision` is this."""
+
+    revision: int
+
+
+@dataclass(frozen=True)
+class AttributeIs:
+    """Holds when a record is there whose field `name` is this value."""
+
+    name: str
+    value: str | int | bool
+
+
+Condition = Absent | Present | RevisionIs | AttributeIs
+
+
+@dataclass(frozen=True)
+class Ref(Generic[R]):
+    """The address of one record: its type, and its key parts in the schema's order."""
+
+    record: type[R]
+    parts: tuple[str, ...]
+
+
+def ref(record: type[R], *parts: str) -> Ref[R]:
+    """The address of one record of a type."""
+    return Ref(record, parts)
+
+
+@dataclass(frozen=True)
+class Put:
+    """Write this record whole, in place of what is at its address."""
+
+    record: object
+    when: Condition | None = None
+
+
+@dataclass(frozen=True)
+class Delete:
+    """Remove what is at this address; nothing there is no failure unless `when` says so."""
+
+    at: Ref[object]
+    when: Condition | None = None
+
+
+@dataclass(frozen=True)
+class Check:
+    """Change nothing here, but fail the transaction unless this holds."""
+
+    at: Ref[object]
+    when: Condition
+
+
+Action = Put | Delete | Check
+
+
+@dataclass(frozen=True)
+class Page(Generic[R]):
+    """A page of a query. `next` continues behind it (pass it as `after`); None: this was the last."""
+
+    records: tuple[R, ...]
+    next: str | None
+
+
+class Table(Protocol):
+    """One table. Safe to call from several threads and processes.
+
+    Reads by key and of collections are consistent; those of views (a record type that the schema
+    declares as a secondary index) may be some writes old.
+    """
+
+    @property
+    def view_lag_ms(self) -> int:
+        """How long after a write its views and its derived index must be expected to be behind."""
+        ...
+
+    def get(self, record: type[R], *parts: str) -> R | None:
+        """The record at this address, or None."""
+        ...
+
+    def get_many(self, refs: Sequence[Ref[R]]) -> list[R | None]:
+        """The records at these addresses, in their order; any number, each address any times."""
+        ...
+
+    def query(
+        self,
+        record: type[R],
+        *parts: str,
+        after: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int = 100,
+        newest_first: bool = False,
+    ) -> Page[R]:
+        """One page of a collection or view: the records that share these leading key parts.
+
+        `parts` names the partition and may go on into the sort key. Ordered by the sort key.
+        `since` and `until` bound the next key part, both inclusive. `limit` is 1 to 1,000; a page
+        may be shorter than it and still have a `next`.
+        """
+        ...
+
+    def transact(self, actions: Sequence[Action]) -> None:
+        """All of these, or nothing: at most 100 actions, each address once.
+
+        Raises ConditionFailed, LimitExceeded (more than 100 actions, 400 KB a record or 4 MB in
+        all, a key too long, one address twice) or TableUnavailable.
+        """
+        ...

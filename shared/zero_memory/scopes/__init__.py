@@ -1,0 +1,1 @@
+"""Who calls, where memories live, and who may see and write them."""

@@ -1,0 +1,20 @@
+"""Who calls. Decided once, at the entry point; a parameter everywhere below."""
+
+from dataclasses import dataclass
+
+from zero_memory.scopes.model import Grant
+
+
+@dataclass(frozen=True)
+class Caller:
+    """An authenticated principal, acting for a person.
+
+    `transport_session` is the `Mcp-Session-Id` of the 2025 revisions, when there is one; it
+    selects state and grants nothing. `client` is what the client calls itself.
+    """
+
+    person: str
+    principal: str
+    grants: frozenset[Grant]
+    client: str | None = None
+    transport_session: str | None = None

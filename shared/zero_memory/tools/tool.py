@@ -1,0 +1,44 @@
+"""What a tool is: one object that HTTP, MCP and Lambda serve alike."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from pydantic import BaseModel
+
+from zero_memory.ports.services import Services
+from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.model import Grant
+
+In = TypeVar("In", bound=BaseModel)
+Out = TypeVar("Out", bound=BaseModel)
+
+Need = Literal["table", "index", "embedder"]
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """MCP's hints on what a call may do."""
+
+    read_only: bool
+    destructive: bool
+    idempotent: bool
+
+
+@dataclass(frozen=True)
+class Tool(Generic[In, Out]):
+    """A tool: what a model reads of it, what goes in and out, and the call.
+
+    `needs` names the ports that the call uses, so that a cold start loads them and no others.
+    `grant` is what a token must hold. `run` raises `Refusal` and no other error of its own.
+    """
+
+    name: str
+    title: str
+    description: str
+    input: type[In]
+    output: type[Out]
+    annotations: Annotations
+    grant: Grant
+    needs: frozenset[Need]
+    run: Callable[[Services, Caller, In], Out]
