@@ -1,0 +1,104 @@
+"""The composition root: which adapter stands behind which port, made at first use."""
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from zero_memory.adapters.clock import SystemClock
+from zero_memory.ports.clock import Clock
+from zero_memory.ports.table import Table
+from zero_memory.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from zero_memory.ports.embedder import Embedder
+    from zero_memory.ports.search_index import SearchIndex
+
+T = TypeVar("T")
+
+
+class _Once(Generic[T]):
+    """Makes a thing at the first call and answers it ever after, whichever thread asks."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._made: T | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self) -> T:
+        if self._made is None:
+            with self._lock:
+                if self._made is None:
+                    self._made = self._make()
+        return self._made
+
+
+class Composition:
+    """The ports of one process. A vendor's library is imported by the port that needs it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._clock = SystemClock()
+        self._table = _Once(lambda: _table(settings))
+        self._index = _Once(lambda: _index(settings))
+        self._embedder = _Once(lambda: _embedder(settings))
+
+    @property
+    def clock(self) -> Clock:
+        """The machine's clock."""
+        return self._clock
+
+    @property
+    def table(self) -> Table:
+        """SQLite on a machine, DynamoDB in the cloud."""
+        return self._table()
+
+    @property
+    def index(self) -> "SearchIndex":
+        """The local search files."""
+        return self._index()
+
+    @property
+    def embedder(self) -> "Embedder":
+        """The bundled ONNX model."""
+        return self._embedder()
+
+
+def _table(settings: Settings) -> Table:
+    if settings.home == "aws":
+        from zero_memory.adapters.dynamodb import DynamoTable, dynamodb_client
+
+        return DynamoTable(dynamodb_client(), settings.table_name)
+    from zero_memory.adapters.sqlite import SqliteTable
+
+    return SqliteTable(settings.data_dir / "table.sqlite3")
+
+
+def _index(settings: Settings) -> "SearchIndex":
+    from zero_memory.adapters.local_index import LocalIndex
+
+    return LocalIndex(settings.data_dir / "index")
+
+
+def _embedder(settings: Settings) -> "Embedder":
+    from zero_memory.adapters.onnx import OnnxEmbedder
+    from zero_memory.resources import model_folder
+
+    return OnnxEmbedder(model_folder(), threads=settings.embedder_threads)
+
+
+_composition: Composition | None = None
+_composing = threading.Lock()
+
+
+def use(settings: Settings) -> Composition:
+    """Compose the process by these settings, in place of the environment's."""
+    global _composition  # noqa: PLW0603 - one composition a process
+    with _composing:
+        _composition = Composition(settings)
+        return _composition
+
+
+def services() -> Composition:
+    """The process's ports, composed from the environment unless `use` came first."""
+    composed = _composition
+    return composed if composed is not None else use(Settings())
