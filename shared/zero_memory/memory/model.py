@@ -66,9 +66,10 @@ class Meta:
     """The small authoritative record of one memory: state, scope, revision, intervals of life.
 
     `body` is here when it is short; otherwise it is a `StoredBody` of its own. `digest` is the
-    SHA-256 of the canonical text. `timeline` is set while the memory is live and listed.
-    `conversation` names principal and conversation of birth. `marker` is the key of the newest
-    pending marker.
+    SHA-256 of kind and canonical text, `folded` that of kind and folded text. `timeline` is set
+    while the memory is live. `thread` is the conversation's token as the writer echoed it.
+    `conversation` names principal and conversation of birth. `shared_to` holds the other scopes
+    whose readers may read it.
     """
 
     memory_id: str
@@ -83,8 +84,7 @@ class Meta:
     alive: tuple[Interval, ...]
     revision: int
     digest: str
-    model: str
-    marker: str
+    folded: str
     windows: int = 1
     timeline: Timeline | None = None
     conversation: str | None = None
@@ -94,6 +94,7 @@ class Meta:
     invalidated_reason: str | None = None
     superseded_by: str | None = None
     checked_at: int | None = None
+    shared_to: tuple[str, ...] = ()
 
     @property
     def live(self) -> bool:
@@ -128,7 +129,6 @@ class ConversationEntry:
     memory_id: str
     scope: str
     kind: Kind
-    digest: str
 
 
 @dataclass(frozen=True)
@@ -141,26 +141,32 @@ class StoredWindow:
 
 
 @dataclass(frozen=True)
-class SearchRecord:
-    """Everything that retrieval needs of one memory, a function of its text alone.
+class Passage:
+    """Everything that retrieval needs of a text, and a function of that text alone.
 
     `vector` of each window is the vector, in every home (`retrieval.vectors`). `tokens` are the
     analyzer's, with their frequencies.
     """
 
-    scope: str
-    memory_id: str
     model: str
     windows: tuple[StoredWindow, ...]
     tokens: dict[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True)
-class PendingMarker:
-    """Says that index and views may not show this revision of a memory yet."""
+class SearchRecord:
+    """The passage of one memory, in its scope."""
 
     scope: str
-    marker: str
+    memory_id: str
+    passage: Passage
+
+
+@dataclass(frozen=True)
+class PendingMarker:
+    """Says that index and views may not show a live memory as it is from this revision on."""
+
+    scope: str
     memory_id: str
     revision: int
 
@@ -172,6 +178,24 @@ class DuplicateClaim:
     scope: str
     digest: str
     memory_id: str
+
+
+@dataclass(frozen=True)
+class Wording:
+    """Finds an owner's memories that say the same after folding; `folded` is its SHA-256."""
+
+    owner: str
+    folded: str
+    memory_id: str
+
+
+@dataclass(frozen=True)
+class EntityName:
+    """An entity that a scope has spoken of, by the name under which its spellings meet."""
+
+    scope: str
+    folded: str
+    name: str
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 
 class ConditionFailed(Exception):
@@ -59,10 +60,10 @@ Condition = Absent | Present | RevisionIs | AttributeIs
 
 
 @dataclass(frozen=True)
-class Ref(Generic[R]):
+class Ref(Generic[R_co]):
     """The address of one record: its type, and its key parts in the schema's order."""
 
-    record: type[R]
+    record: type[R_co]
     parts: tuple[str, ...]
 
 
@@ -99,10 +100,10 @@ Action = Put | Delete | Check
 
 
 @dataclass(frozen=True)
-class Page(Generic[R]):
+class Page(Generic[R_co]):
     """A page of a query. `next` continues behind it (pass it as `after`); None: this was the last."""
 
-    records: tuple[R, ...]
+    records: tuple[R_co, ...]
     next: str | None
 
 

@@ -1,0 +1,136 @@
+"""How a memory's state changes: pure steps from one `Meta` to the next.
+
+Each step raises the revision by one, so that a write conditional on the revision that was read
+can't overwrite what somebody else did meanwhile.
+"""
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from zero_memory.contracts.errors import conflict, validation_failed
+from zero_memory.memory.ids import new_audit_id
+from zero_memory.memory.model import AuditRecord, Interval, Meta, timeline_of
+from zero_memory.scopes.caller import Caller
+
+# Each interval costs 40 bytes in every read and update of the memory.
+MAX_LIVES = 50
+
+_STATE_FIELDS = (
+    "scope",
+    "owner",
+    "alive",
+    "timeline",
+    "invalidated_at",
+    "invalidated_reason",
+    "superseded_by",
+    "checked_at",
+    "shared_to",
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One memory's step from `before` (None: it is new) to `after`, and why."""
+
+    before: Meta | None
+    after: Meta
+    action: str
+    reason: str | None = None
+    undoes: str | None = None
+
+
+def invalidate(
+    meta: Meta, *, at: int, reason: str | None, superseded_by: str | None = None
+) -> Meta:
+    """The memory as it is once it no longer holds."""
+    last = meta.alive[-1]
+    return replace(
+        meta,
+        alive=(*meta.alive[:-1], Interval(last.start, max(at, last.start))),
+        timeline=None,
+        invalidated_at=at,
+        invalidated_reason=reason,
+        superseded_by=superseded_by,
+        revision=meta.revision + 1,
+    )
+
+
+def revive(meta: Meta, *, at: int) -> Meta:
+    """The memory as it is once it holds again. Raises Refusal past `MAX_LIVES` lives."""
+    if len(meta.alive) >= MAX_LIVES:
+        raise conflict(
+            f"This memory was restored {MAX_LIVES - 1} times already; write it anew with remember."
+        )
+    return replace(
+        meta,
+        alive=(*meta.alive, Interval(at)),
+        timeline=timeline_of(meta.kind),
+        invalidated_at=None,
+        invalidated_reason=None,
+        superseded_by=None,
+        revision=meta.revision + 1,
+    )
+
+
+def undo(meta: Meta, record: AuditRecord, *, at: int) -> Meta:
+    """The memory with one recorded change reversed, and everything else as it is.
+
+    A life that the change ended begins anew, one that it began ends: the past itself stays.
+    Raises Refusal `conflict` when the fields that it changed were changed again since, and
+    `validation_failed` for the record of the memory's birth.
+    """
+    before: dict[str, Any] | None = json.loads(record.before)
+    after: dict[str, Any] = json.loads(record.after)
+    if before is None:
+        raise validation_failed("A memory's birth can't be undone; use forget.")
+    now = state_of(meta)
+    if any(now[name] != value for name, value in after.items()):
+        raise conflict("What this change did was changed again since; undo the later one first.")
+    undone = meta
+    if "alive" in before:
+        began = _ends_open(after["alive"])
+        undone = (
+            invalidate(meta, at=at, reason=before.get("invalidated_reason"))
+            if began
+            else revive(meta, at=at)
+        )
+    plain = {
+        name: value
+        for name, value in before.items()
+        if name not in {"alive", "timeline", "invalidated_at"}
+    }
+    stored: dict[str, Any] = msgspec.to_builtins(undone)
+    return msgspec.convert({**stored, **plain, "revision": meta.revision + 1}, Meta)
+
+
+def _ends_open(alive: list[dict[str, Any]]) -> bool:
+    return bool(alive) and alive[-1]["end"] is None
+
+
+def state_of(meta: Meta) -> dict[str, Any]:
+    """The fields that a change may change, as JSON values."""
+    values: dict[str, Any] = msgspec.to_builtins(meta)
+    return {name: values.get(name) for name in _STATE_FIELDS}
+
+
+def audit(change: Change, *, caller: Caller, at: int, conversation: str | None) -> AuditRecord:
+    """The record of a change: the state fields that it changed, as they were and as they are."""
+    before = state_of(change.before) if change.before else {}
+    after = state_of(change.after)
+    changed = [name for name in _STATE_FIELDS if before.get(name) != after[name]]
+    return AuditRecord(
+        memory_id=change.after.memory_id,
+        audit_id=new_audit_id(at),
+        action=change.action,
+        at=at,
+        principal=caller.principal,
+        revision=change.after.revision,
+        before=json.dumps({name: before[name] for name in changed} if before else None),
+        after=json.dumps({name: after[name] for name in changed}),
+        reason=change.reason,
+        conversation=conversation,
+        undoes=change.undoes,
+    )

@@ -1,0 +1,13 @@
+"""What a caller may see and change, as the use cases of memories take it."""
+
+from dataclasses import dataclass
+
+from zero_memory.scopes.visibility import ReadSet
+
+
+@dataclass(frozen=True)
+class Rights:
+    """What the caller may see, and the scopes in which it may change memories."""
+
+    read_set: ReadSet
+    writable: frozenset[str]

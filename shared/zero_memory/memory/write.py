@@ -1,0 +1,431 @@
+"""The write path behind `remember`: deduplicate, then commit everything in one transaction.
+
+The caller of `remember` has validated the draft, guarded it and resolved its scope.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from zero_memory.contracts.errors import conflict, forbidden, not_found
+from zero_memory.memory.canonical import canonical, digest, folded_digest
+from zero_memory.memory.commit import effects
+from zero_memory.memory.entities import distinct_names, register, spoken_of
+from zero_memory.memory.ids import new_memory_id
+from zero_memory.memory.lifecycle import Change, audit, invalidate
+from zero_memory.memory.model import (
+    AUTHORITY_AGENT,
+    AUTHORITY_PROVISIONAL,
+    AuditRecord,
+    AuthorKind,
+    Body,
+    DuplicateClaim,
+    IdempotentAnswer,
+    Interval,
+    Kind,
+    LinkIn,
+    LinkOut,
+    LinkType,
+    Mention,
+    Meta,
+    Passage,
+    SearchRecord,
+    StoredBody,
+    Wording,
+    timeline_of,
+)
+from zero_memory.memory.rights import Rights
+from zero_memory.ports.clock import Clock
+from zero_memory.ports.table import (
+    Absent,
+    Action,
+    Check,
+    ConditionFailed,
+    Present,
+    Put,
+    RevisionIs,
+    Table,
+    ref,
+)
+from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.visibility import visible
+
+SkipReason = Literal["dead", "missing", "self"]
+
+_ATTEMPTS = 8
+_WORDINGS_READ = 50
+_ANSWER_KEPT_SECONDS = 7 * 24 * 3600
+# A body up to this size rides in the memory's own record: one read instead of two.
+_INLINE_BODY_BYTES = 600
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What somebody asks to be remembered. `source_json` is their `source` as JSON text."""
+
+    content: str
+    kind: Kind = "fact"
+    entities: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    links: tuple[tuple[LinkType, str], ...] = ()
+    original: str | None = None
+    language: str | None = None
+    source_json: str | None = None
+    agent_name: str | None = None
+    author_kind: AuthorKind = "agent"
+    authority: int = AUTHORITY_AGENT
+    valid_from: int | None = None
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Where a draft goes: the scope and its owner, and the conversation that it comes from."""
+
+    scope: str
+    owner: str
+    conversation: str | None = None
+    thread: str | None = None
+
+
+@dataclass(frozen=True)
+class Idempotency:
+    """A call that happens once: its tool, its key, and the hash of its arguments."""
+
+    tool: str
+    key: str
+    request: str
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A draft with its writer and its destination."""
+
+    caller: Caller
+    rights: Rights
+    draft: Draft
+    to: Destination
+    once: Idempotency | None = None
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a write did. `memory_id` is the new memory, or the one that absorbed the draft."""
+
+    memory_id: str
+    deduplicated: bool = False
+    superseded: tuple[str, ...] = ()
+    skipped: tuple[tuple[str, SkipReason], ...] = ()
+    windows: int = 1
+
+
+@dataclass(frozen=True)
+class _Findings:
+    """What the table says of a draft: who says the same, and what its targets are."""
+
+    exact: Meta | None
+    same_wording: tuple[Meta, ...]
+    targets: Mapping[str, Meta | None]
+
+
+def request_hash(arguments: Mapping[str, object]) -> str:
+    """The SHA-256 of a call's arguments, whatever their order."""
+    return hashlib.sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()
+
+
+def remember(
+    table: Table, clock: Clock, submission: Submission, read_passage: Callable[[str], Passage]
+) -> Written:
+    """Store a draft, or find the memory that already says it; all or nothing.
+
+    `read_passage` embeds and analyses the canonical text. Raises Refusal: `not_found` for a link
+    or supersede target that the caller may not see, `forbidden` for a target that it may not
+    change, `conflict` when the key was used for another request or others kept changing the same
+    memories.
+    """
+    draft, to = submission.draft, submission.to
+    if draft.authority == AUTHORITY_PROVISIONAL and draft.supersedes:
+        raise forbidden("A provisional capture can't supersede; write it with remember instead.")
+    passage: Passage | None = None
+    entities: dict[str, str] | None = None
+    for _ in range(_ATTEMPTS):
+        earlier = _earlier_answer(table, submission)
+        if earlier is not None:
+            return earlier
+        now = clock.now()
+        findings = _look(table, submission)
+        absorber = _absorber(submission, findings)
+        if absorber is not None:
+            written, actions = _absorb(submission, findings, absorber, now)
+        else:
+            if passage is None or entities is None:
+                passage = read_passage(canonical(draft.content))
+                entities = distinct_names(draft.entities) or spoken_of(
+                    table, to.scope, draft.content
+                )
+                register(table, to.scope, entities)
+            written, actions = _create(submission, findings, passage, entities, now)
+        if submission.once is not None:
+            actions.append(Put(_answer(submission, written, now), Absent()))
+        if not actions:
+            return written
+        try:
+            table.transact(actions)
+        except ConditionFailed:
+            continue
+        return written
+    raise conflict("The memories that this write touches keep changing; read them and try again.")
+
+
+def _earlier_answer(table: Table, submission: Submission) -> Written | None:
+    once = submission.once
+    if once is None:
+        return None
+    kept = table.get(IdempotentAnswer, submission.caller.principal, once.tool, once.key)
+    if kept is None:
+        return None
+    if kept.request != once.request:
+        raise conflict(
+            "This idempotency_key was used for other arguments; use a fresh key for a new write."
+        )
+    return msgspec.json.decode(kept.result, type=Written)
+
+
+def _answer(submission: Submission, written: Written, now: int) -> IdempotentAnswer:
+    once = submission.once
+    assert once is not None  # noqa: S101 - the caller asked
+    return IdempotentAnswer(
+        principal=submission.caller.principal,
+        tool=once.tool,
+        key=once.key,
+        request=once.request,
+        result=msgspec.json.encode(written).decode(),
+        expires_at=now // 1000 + _ANSWER_KEPT_SECONDS,
+    )
+
+
+def _look(table: Table, submission: Submission) -> _Findings:
+    draft, to, read_set = submission.draft, submission.to, submission.rights.read_set
+    claim = table.get(DuplicateClaim, to.scope, digest(draft.kind, draft.content))
+    wordings = table.query(
+        Wording,
+        to.owner,
+        folded_digest(draft.kind, draft.content),
+        limit=_WORDINGS_READ,
+        newest_first=True,
+    ).records
+    linked = {target for _, target in draft.links}
+    wanted = {
+        *([claim.memory_id] if claim else []),
+        *(wording.memory_id for wording in wordings),
+        *draft.supersedes,
+        *linked,
+    }
+    found = table.get_many([ref(Meta, memory_id) for memory_id in wanted])
+    metas = dict(zip(wanted, found, strict=True))
+    for memory_id in (*draft.supersedes, *linked):
+        meta = metas[memory_id]
+        foreign = meta is not None and not visible(meta.scope, meta.shared_to, read_set)
+        if foreign or (meta is None and memory_id in linked):
+            raise not_found("A supersede or link target does not exist; check the ids.")
+    same_wording = (metas[wording.memory_id] for wording in wordings)
+    return _Findings(
+        exact=metas[claim.memory_id] if claim else None,
+        same_wording=tuple(
+            meta
+            for meta in same_wording
+            if meta is not None and meta.live and visible(meta.scope, meta.shared_to, read_set)
+        ),
+        targets={target: metas[target] for target in draft.supersedes},
+    )
+
+
+def _absorber(submission: Submission, findings: _Findings) -> Meta | None:
+    """The memory that already says this with at least the draft's authority, if there is one."""
+    if findings.exact is not None and findings.exact.live:
+        return findings.exact
+    for meta in findings.same_wording:
+        if _restated(submission, meta) and submission.draft.authority < meta.authority:
+            return meta
+        if (
+            submission.draft.authority == AUTHORITY_PROVISIONAL
+            and meta.authority > AUTHORITY_PROVISIONAL
+        ):
+            return meta
+    return None
+
+
+def _restated(submission: Submission, meta: Meta) -> bool:
+    """Whether the draft repeats this memory of its own scope in the same conversation."""
+    to = submission.to
+    return (
+        to.conversation is not None
+        and meta.conversation == to.conversation
+        and meta.scope == to.scope
+    )
+
+
+def _retirements(
+    submission: Submission, findings: _Findings, successor: str, now: int
+) -> tuple[list[Change], list[tuple[str, SkipReason]]]:
+    """The declared targets' ends, and the targets that stay as they are."""
+    changes: list[Change] = []
+    skipped: list[tuple[str, SkipReason]] = []
+    for target, meta in findings.targets.items():
+        if target == successor:
+            skipped.append((target, "self"))
+        elif meta is None:
+            skipped.append((target, "missing"))
+        elif meta.scope not in submission.rights.writable:
+            raise forbidden(
+                "You may read a memory that you supersede but not change it; "
+                "ask a writer of its scope, or store yours without supersedes."
+            )
+        elif not meta.live:
+            skipped.append((target, "dead"))
+        else:
+            changes.append(_retire(meta, successor, "supersede", now))
+    return changes, skipped
+
+
+def _retire(meta: Meta, successor: str, action: str, now: int) -> Change:
+    after = invalidate(meta, at=now, reason=None, superseded_by=successor)
+    return Change(meta, after, action)
+
+
+def _written(
+    memory_id: str,
+    changes: Sequence[Change],
+    skipped: Sequence[tuple[str, SkipReason]],
+    *,
+    deduplicated: bool,
+    windows: int,
+) -> Written:
+    return Written(
+        memory_id=memory_id,
+        deduplicated=deduplicated,
+        superseded=tuple(change.after.memory_id for change in changes),
+        skipped=tuple(skipped),
+        windows=windows,
+    )
+
+
+def _absorb(
+    submission: Submission, findings: _Findings, absorber: Meta, now: int
+) -> tuple[Written, list[Action]]:
+    changes, skipped = _retirements(submission, findings, absorber.memory_id, now)
+    actions: list[Action] = []
+    if changes:
+        # What it supersedes must not be retired in favour of a memory that just died.
+        actions.append(Check(ref(Meta, absorber.memory_id), RevisionIs(absorber.revision)))
+        actions.extend(_retiring(submission, changes, absorber.memory_id, now))
+    written = _written(
+        absorber.memory_id, changes, skipped, deduplicated=True, windows=absorber.windows
+    )
+    return written, actions
+
+
+def _retiring(
+    submission: Submission, changes: Sequence[Change], successor: str, now: int
+) -> list[Action]:
+    actions: list[Action] = []
+    for change in changes:
+        actions.extend(effects(change, _audit(submission, change, now)))
+        actions.append(Put(LinkOut(successor, "supersedes", change.after.memory_id, now)))
+    return actions
+
+
+def _audit(submission: Submission, change: Change, now: int) -> AuditRecord:
+    return audit(change, caller=submission.caller, at=now, conversation=submission.to.conversation)
+
+
+def _create(
+    submission: Submission,
+    findings: _Findings,
+    passage: Passage,
+    entities: Mapping[str, str],
+    now: int,
+) -> tuple[Written, list[Action]]:
+    draft, to = submission.draft, submission.to
+    memory_id = new_memory_id(now)
+    changes, skipped = _retirements(submission, findings, memory_id, now)
+    declared = {change.after.memory_id for change in changes}
+    changes.extend(
+        _retire(meta, memory_id, "restate", now)
+        for meta in findings.same_wording
+        if _restated(submission, meta) and meta.memory_id not in declared
+    )
+    body = Body(
+        content=draft.content,
+        original=draft.original,
+        language=draft.language,
+        entities=tuple(entities.values()),
+        agent_name=draft.agent_name,
+        source_json=draft.source_json,
+    )
+    inline = len(msgspec.json.encode(body)) <= _INLINE_BODY_BYTES
+    meta = Meta(
+        memory_id=memory_id,
+        scope=to.scope,
+        owner=to.owner,
+        author=submission.caller.principal,
+        author_kind=draft.author_kind,
+        kind=draft.kind,
+        authority=draft.authority,
+        created_at=now,
+        valid_from=now if draft.valid_from is None else draft.valid_from,
+        alive=(Interval(now),),
+        revision=1,
+        digest=digest(draft.kind, draft.content),
+        folded=folded_digest(draft.kind, draft.content),
+        windows=len(passage.windows),
+        timeline=timeline_of(draft.kind),
+        conversation=to.conversation,
+        thread=to.thread,
+        body=body if inline else None,
+    )
+    birth = Change(None, meta, "remember")
+    actions = effects(birth, _audit(submission, birth, now))
+    if not inline:
+        actions.append(Put(StoredBody(memory_id, body)))
+    actions.append(Put(SearchRecord(to.scope, memory_id, passage)))
+    actions.append(Put(Wording(to.owner, meta.folded, memory_id)))
+    actions.extend(_mentions(to.scope, memory_id, entities))
+    retired = {change.after.memory_id for change in changes}
+    actions.extend(_links(draft, memory_id, now, written_anyway=retired))
+    actions.extend(_retiring(submission, changes, memory_id, now))
+    written = _written(
+        memory_id, changes, skipped, deduplicated=False, windows=len(passage.windows)
+    )
+    return written, actions
+
+
+def _mentions(scope: str, memory_id: str, entities: Mapping[str, str]) -> list[Action]:
+    return [
+        Put(
+            Mention(
+                scope=scope,
+                folded=folded,
+                memory_id=memory_id,
+                name=name,
+                others=tuple(other for other in entities.values() if other != name),
+            )
+        )
+        for folded, name in entities.items()
+    ]
+
+
+def _links(
+    draft: Draft, memory_id: str, now: int, *, written_anyway: AbstractSet[str]
+) -> list[Action]:
+    actions: list[Action] = []
+    for link, target in dict.fromkeys(draft.links):
+        actions.append(Put(LinkOut(memory_id, link, target, now)))
+        actions.append(Put(LinkIn(target, link, memory_id, now)))
+    targets = {target for _, target in draft.links} - written_anyway
+    actions.extend(Check(ref(Meta, target), Present()) for target in targets)
+    return actions
