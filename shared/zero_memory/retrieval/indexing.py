@@ -1,0 +1,83 @@
+"""The index follows the table: for each memory that changed, write what is true now."""
+
+from collections.abc import Sequence
+
+from zero_memory.memory.model import Meta, PendingMarker, SearchRecord
+from zero_memory.ports.search_index import IndexDocument, IndexedWindow, SearchIndex
+from zero_memory.ports.table import ConditionFailed, Delete, RevisionIs, Table, ref
+from zero_memory.retrieval.vectors import unpack_all
+
+_TRANSACTION_ACTIONS = 100
+
+
+def document_of(meta: Meta, record: SearchRecord) -> IndexDocument:
+    """What the index holds of a memory as it is now."""
+    windows = record.passage.windows
+    vectors = unpack_all([window.vector for window in windows])
+    return IndexDocument(
+        memory_id=meta.memory_id,
+        revision=meta.revision,
+        visible_in=(meta.scope, *meta.shared_to),
+        kind=meta.kind,
+        author=meta.author,
+        created_at=meta.created_at,
+        alive=tuple((interval.start, interval.end) for interval in meta.alive),
+        model=record.passage.model,
+        windows=tuple(
+            IndexedWindow(window.start, window.end, vector)
+            for window, vector in zip(windows, vectors, strict=True)
+        ),
+        tokens=record.passage.tokens,
+    )
+
+
+def index_memories(table: Table, index: SearchIndex, memory_ids: Sequence[str]) -> list[Meta]:
+    """Bring the index up to date for these memories; answers those that it now holds.
+
+    What the table no longer has is erased from the index. Idempotent, in any order: the table's
+    revision decides. Raises IndexUnavailable.
+    """
+    distinct = list(dict.fromkeys(memory_ids))
+    metas = [
+        meta for meta in table.get_many([ref(Meta, each) for each in distinct]) if meta is not None
+    ]
+    records = table.get_many([ref(SearchRecord, meta.scope, meta.memory_id) for meta in metas])
+    pairs = [
+        (meta, record) for meta, record in zip(metas, records, strict=True) if record is not None
+    ]
+    index.apply([document_of(meta, record) for meta, record in pairs])
+    known = {meta.memory_id for meta in metas}
+    erased = [memory_id for memory_id in distinct if memory_id not in known]
+    if erased:
+        index.erase(erased)
+    return [meta for meta, _ in pairs]
+
+
+def settle_markers(table: Table, indexed: Sequence[Meta]) -> None:
+    """Remove the pending markers that these indexed revisions make needless.
+
+    A marker that a newer write has put in the meantime stays.
+    """
+    refs = [
+        ref(PendingMarker, scope, meta.memory_id)
+        for meta in indexed
+        for scope in (meta.scope, *meta.shared_to)
+    ]
+    revisions = {meta.memory_id: meta.revision for meta in indexed}
+    settled = [
+        Delete(ref(PendingMarker, marker.scope, marker.memory_id), RevisionIs(marker.revision))
+        for marker in table.get_many(refs)
+        if marker is not None and marker.revision <= revisions[marker.memory_id]
+    ]
+    for start in range(0, len(settled), _TRANSACTION_ACTIONS):
+        _delete(table, settled[start : start + _TRANSACTION_ACTIONS])
+
+
+def _delete(table: Table, deletes: list[Delete]) -> None:
+    while deletes:
+        try:
+            table.transact(deletes)
+        except ConditionFailed as failure:
+            deletes = [each for at, each in enumerate(deletes) if at not in failure.failed]
+        else:
+            return
