@@ -1,1 +1,1 @@
-"""The deployment on one machine: the template's routes, the same handlers."""
+"""The deployment on one machine: what `template.yaml` declares, served without a cloud."""

@@ -1,0 +1,187 @@
+"""What `template.yaml` deploys, as far as a machine can run it: routes, functions, streams."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, Json
+from pydantic.alias_generators import to_pascal
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+DEPLOYMENT_FOLDERS = (
+    _PACKAGE.parents[1],  # a checkout
+    _PACKAGE / "deployment",  # an installed wheel
+)
+
+
+def deployment_folder() -> Path:
+    """The folder that holds `template.yaml` and `functions/`.
+
+    Raises FileNotFoundError when this installation came without them.
+    """
+    for folder in DEPLOYMENT_FOLDERS:
+        if (folder / "template.yaml").is_file():
+            return folder
+    raise FileNotFoundError(
+        "template.yaml is missing: install zero-memory from its wheel, or use a checkout."
+    )
+
+
+@dataclass(frozen=True)
+class Function:
+    """A Lambda function: its folder's name, where its handler is, and its limits."""
+
+    name: str
+    file: Path
+    attribute: str
+    memory_mb: int
+    timeout_s: int
+
+
+@dataclass(frozen=True)
+class Route:
+    """A route of the HTTP API. `method` may be `ANY`."""
+
+    method: str
+    path: str
+    function: Function
+
+    @property
+    def key(self) -> str:
+        """What API Gateway calls it: `POST /tools/recall`."""
+        return f"{self.method} {self.path}"
+
+
+@dataclass(frozen=True)
+class StreamSource:
+    """A function that is called with the table's changes, and how.
+
+    `patterns`: a record that matches one of these is delivered; without any, all are.
+    """
+
+    function: Function
+    batch_size: int
+    batching_window_s: int
+    retries: int
+    patterns: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """Everything that a machine serves."""
+
+    routes: tuple[Route, ...]
+    streams: tuple[StreamSource, ...]
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """Each function once, in the template's order."""
+        sources = (*self.routes, *self.streams)
+        return tuple({source.function.name: source.function for source in sources}.values())
+
+
+class _Declared(BaseModel):
+    """A part of the template; what a machine has no use for is left out."""
+
+    model_config = ConfigDict(alias_generator=to_pascal, extra="ignore")
+
+
+class _Route(_Declared):
+    method: str
+    path: str
+
+
+class _HttpEvent(_Declared):
+    type: Literal["HttpApi"]
+    properties: _Route
+
+
+class _Pattern(_Declared):
+    pattern: Json[dict[str, Any]]
+
+
+class _Filters(_Declared):
+    filters: list[_Pattern] = Field(default_factory=list[_Pattern])
+
+
+class _Stream(_Declared):
+    batch_size: int
+    maximum_batching_window_in_seconds: int
+    maximum_retry_attempts: int
+    filter_criteria: _Filters = Field(default_factory=_Filters)
+
+
+class _StreamEvent(_Declared):
+    type: Literal["DynamoDB"]
+    properties: _Stream
+
+
+class _FunctionProperties(_Declared):
+    code_uri: str
+    handler: str
+    memory_size: int
+    timeout: int
+    events: dict[str, _HttpEvent | _StreamEvent] = Field(
+        default_factory=dict[str, _HttpEvent | _StreamEvent]
+    )
+
+
+def read_deployment(folder: Path) -> Deployment:
+    """Read `template.yaml` in `folder`; functions' folders are relative to it.
+
+    Raises pydantic.ValidationError for an event source that a machine cannot run.
+    """
+    text = (folder / "template.yaml").read_text(encoding="utf-8")
+    template: dict[str, Any] = yaml.load(text, _Loader)  # noqa: S506 - derives from SafeLoader
+    defaults: dict[str, Any] = template["Globals"]["Function"]
+    routes: list[Route] = []
+    streams: list[StreamSource] = []
+    for resource in template["Resources"].values():
+        if resource["Type"] != "AWS::Serverless::Function":
+            continue
+        declared = _FunctionProperties.model_validate(defaults | resource["Properties"])
+        module, _, attribute = declared.handler.rpartition(".")
+        code = folder / declared.code_uri
+        function = Function(
+            name=code.name,
+            file=code / f"{module}.py",
+            attribute=attribute,
+            memory_mb=declared.memory_size,
+            timeout_s=declared.timeout,
+        )
+        for event in declared.events.values():
+            if isinstance(event, _HttpEvent):
+                routes.append(Route(event.properties.method, event.properties.path, function))
+            else:
+                streams.append(_stream(function, event.properties))
+    return Deployment(tuple(routes), tuple(streams))
+
+
+def _stream(function: Function, declared: _Stream) -> StreamSource:
+    return StreamSource(
+        function=function,
+        batch_size=declared.batch_size,
+        batching_window_s=declared.maximum_batching_window_in_seconds,
+        retries=declared.maximum_retry_attempts,
+        patterns=tuple(one.pattern for one in declared.filter_criteria.filters),
+    )
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads CloudFormation's short forms (`!Ref`, `!Sub`) as mappings, unevaluated."""
+
+
+def _intrinsic(loader: yaml.SafeLoader, name: str, node: yaml.Node) -> dict[str, Any]:
+    if isinstance(node, yaml.ScalarNode):
+        return {name: loader.construct_scalar(node)}
+    if isinstance(node, yaml.SequenceNode):
+        return {name: loader.construct_sequence(node, deep=True)}
+    if isinstance(node, yaml.MappingNode):
+        return {name: loader.construct_mapping(node, deep=True)}
+    raise TypeError(f"!{name} has a value of no known kind")
+
+
+_Loader.add_multi_constructor("!", _intrinsic)  # pyright: ignore[reportUnknownMemberType]

@@ -1,0 +1,109 @@
+"""The folder of one machine's service: who holds it, whose it is, and how clients find it."""
+
+import json
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from zero_memory.local.files import write_atomically
+from zero_memory.ports.clock import Clock
+from zero_memory.ports.table import Table
+from zero_memory.scopes.identity import make_person, make_token
+from zero_memory.scopes.model import GRANTS, Person
+
+TOKEN_FILE = "token"  # noqa: S105 - a file's name
+READY_FILE = "serve.json"
+PERSON_FILE = "person.json"
+FAILURES_FILE = "failures.json"
+LOCK_FILE = "serve.lock"
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Where a running service is: what `zm serve --json` prints, and what its home says."""
+
+    mcp_url: str
+    api_url: str
+    token_file: str
+    pid: int
+
+    def as_json(self) -> str:
+        """One line."""
+        return json.dumps(asdict(self))
+
+
+class CannotServe(Exception):
+    """The service can't start here; the message says why, and what to do."""
+
+
+@contextmanager
+def hold(home: Path) -> Generator[None]:
+    """Make the folder (mode 0700) and hold it alone; the system lets go when the process ends.
+
+    Raises CannotServe.
+    """
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = FileLock(home / LOCK_FILE, blocking=False)
+    try:
+        lock.acquire()
+    except Timeout as taken:
+        raise CannotServe(_taken(home)) from taken
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _taken(home: Path) -> str:
+    try:
+        ready = Ready(**json.loads((home / READY_FILE).read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return f"Another service is just starting in {home}. Use it, or another --home."
+    return (
+        f"The service of {home} runs already, at {ready.mcp_url} (process {ready.pid}). "
+        f"Use it, stop it, or start another with --home and --port."
+    )
+
+
+@contextmanager
+def announced(home: Path, ready: Ready) -> Generator[None]:
+    """Let clients find the service in its home while it runs."""
+    path = home / READY_FILE
+    write_atomically(path, ready.as_json())
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def first_start(home: Path, table: Table, clock: Clock) -> Path:
+    """The file with the access token of this machine's person; makes both when they are not there.
+
+    A token file that was deleted is made anew, with a new token for the same person. Raises
+    CannotServe.
+    """
+    token_file = home / TOKEN_FILE
+    if not token_file.exists():
+        token = make_token(
+            table, clock, _person(home, table, clock), label="this machine", grants=GRANTS
+        )
+        write_atomically(token_file, token + "\n")
+    return token_file
+
+
+def _person(home: Path, table: Table, clock: Clock) -> Person:
+    path = home / PERSON_FILE
+    if path.exists():
+        known = table.get(Person, json.loads(path.read_text(encoding="utf-8"))["person"])
+        if known is not None:
+            return known
+        raise CannotServe(
+            f"{path} names a person whom the table beside it does not know. "
+            "Restore the folder from one backup, or start with another --home."
+        )
+    person = make_person(table, clock)
+    write_atomically(path, json.dumps({"person": person.person}))
+    return person

@@ -1,0 +1,131 @@
+"""`zm serve`: the whole service on this machine, from the template to the socket."""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from typing_extensions import override
+
+from zero_memory.adapters.sqlite import SqliteTable
+from zero_memory.local.app import Application, application
+from zero_memory.local.deployment import Function, deployment_folder, read_deployment
+from zero_memory.local.failures import FailureQueue
+from zero_memory.local.functions import Invoke, invoker
+from zero_memory.local.home import (
+    FAILURES_FILE,
+    CannotServe,
+    Ready,
+    announced,
+    first_start,
+    hold,
+)
+from zero_memory.local.stream import Pump
+from zero_memory.runtime import bootstrap
+from zero_memory.runtime.settings import Settings
+
+HOST = "127.0.0.1"
+HANDLER_THREADS = 16
+
+
+def serve(home: Path, port: int, announce: Callable[[Ready], None]) -> None:
+    """Run until SIGTERM or SIGINT. `announce` is called once, when the first request can come.
+
+    `home` is made when it is not there; port 0 is any free one. Raises CannotServe.
+    """
+    home = home.absolute()
+    with ExitStack() as stack:
+        stack.enter_context(hold(home))
+        listener = stack.enter_context(_listen(port))
+        services = bootstrap.use(Settings(home="local", data_dir=home))
+        table = services.table
+        if not isinstance(table, SqliteTable):
+            raise TypeError("only the local home has an outbox to deliver from")
+        token_file = first_start(home, table, services.clock)
+
+        deployment = read_deployment(deployment_folder())
+        invoke = invoker(deployment.functions)
+        services.embedder.embed_query("ready")  # loads the model now, not in the first recall
+
+        pump = Pump(table, deployment.streams, invoke, FailureQueue(home / FAILURES_FILE))
+        pump.start()
+        stack.callback(pump.stop)
+        executor = ThreadPoolExecutor(HANDLER_THREADS, thread_name_prefix="handler")
+        stack.callback(executor.shutdown)
+
+        base = f"http://{HOST}:{listener.getsockname()[1]}"
+        ready = Ready(f"{base}/mcp", base, str(token_file), os.getpid())
+        stack.enter_context(announced(home, ready))
+        app = application(deployment.routes, _waking(invoke, pump), executor)
+        _serve_http(app, listener, lambda: announce(ready))
+
+
+def _waking(invoke: Invoke, pump: Pump) -> Invoke:
+    """The same calls, after each of which the pump looks for changes."""
+
+    def call(function: Function, event: dict[str, Any]) -> Any:
+        try:
+            return invoke(function, event)
+        finally:
+            pump.wake()
+
+    return call
+
+
+def _listen(port: int) -> socket.socket:
+    """A listening socket on the loopback interface; port 0: any free one. Raises CannotServe."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # A service that was just stopped leaves connections behind that would hold the port.
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(os.name == "posix"))
+    try:
+        listener.bind((HOST, port))
+    except OSError as taken:
+        listener.close()
+        raise CannotServe(
+            f"Port {port} of {HOST} is taken. Choose another with --port (0: any free one)."
+        ) from taken
+    return listener
+
+
+class _Server(uvicorn.Server):
+    """Says when it accepts connections."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._started = started
+
+    @override
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._started()
+
+
+def _serve_http(app: Application, listener: socket.socket, started: Callable[[], None]) -> None:
+    """Serve until SIGTERM or SIGINT; requests in hand are answered first."""
+    config = uvicorn.Config(
+        app,
+        loop="asyncio",
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=30,
+    )
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _already_stopped)
+    asyncio.run(_Server(config, started).serve(sockets=[listener]))
+
+
+def _already_stopped(number: int, frame: FrameType | None) -> None:
+    """The server raises what stopped it once more when it is done: nothing is left to do then."""
+    del number, frame

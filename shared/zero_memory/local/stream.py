@@ -1,0 +1,190 @@
+"""DynamoDB's stream on one machine: the table's outbox, delivered to the functions that consume it.
+
+Each consumer gets each change at least once and in order. As in Lambda's event source mapping,
+what a consumer fails on is tried again, alone in the end, and then set aside; here the set-aside
+changes are tried again every minute, so that a consumer that is mended catches up by itself.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from zero_memory.adapters.sqlite import Change, SqliteTable
+from zero_memory.local.deployment import StreamSource
+from zero_memory.local.failures import Failure, FailureQueue
+from zero_memory.local.functions import ACCOUNT, REGION, Invoke, without_message
+
+READ_AT_ONCE = 1_000  # what Lambda asks DynamoDB for at most
+IDLE_S = 2.0  # another process may write too; this one wakes the pump
+REDRIVE_S = 60.0
+FIRST_BACKOFF_S = 0.1
+LONGEST_BACKOFF_S = 10.0
+
+_logger = logging.getLogger(__name__)
+
+
+def stream_record(change: Change | Failure) -> dict[str, Any]:
+    """A change as a record of DynamoDB's stream, view type KEYS_ONLY."""
+    return {
+        "eventID": f"{change.sequence:032x}",
+        "eventName": change.event,
+        "eventVersion": "1.1",
+        "eventSource": "aws:dynamodb",
+        "awsRegion": REGION,
+        "eventSourceARN": f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/local/stream/local",
+        "dynamodb": {
+            "ApproximateCreationDateTime": int(time.time()),
+            "Keys": {"pk": {"S": change.pk}, "sk": {"S": change.sk}},
+            "SequenceNumber": f"{change.sequence:021d}",
+            "SizeBytes": len(change.pk.encode()) + len(change.sk.encode()) + len("pksk"),
+            "StreamViewType": "KEYS_ONLY",
+        },
+    }
+
+
+def matches(pattern: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
+    """Whether an event filter's pattern lets a record through.
+
+    Of the pattern language only exact values are known; another operator raises ValueError, since
+    a filter that is half understood would lose changes.
+    """
+    for name, wanted in pattern.items():
+        held = record.get(name)
+        if isinstance(wanted, Mapping):
+            nested = cast("Mapping[str, Any]", wanted)
+            if not isinstance(held, Mapping) or not matches(nested, cast("Any", held)):
+                return False
+        elif any(isinstance(value, Mapping) for value in wanted):
+            raise ValueError("an event filter may only compare with exact values here")
+        elif held not in wanted:
+            return False
+    return True
+
+
+class Pump:
+    """Delivers an outbox to its consumers on a thread of its own."""
+
+    def __init__(
+        self,
+        outbox: SqliteTable,
+        sources: Sequence[StreamSource],
+        invoke: Invoke,
+        failures: FailureQueue,
+        *,
+        first_backoff_s: float = FIRST_BACKOFF_S,
+    ) -> None:
+        self._outbox = outbox
+        self._sources = sources
+        self._invoke = invoke
+        self._failures = failures
+        self._first_backoff_s = first_backoff_s
+        self._stopping = threading.Event()
+        self._wake = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="stream", daemon=True)
+
+    def start(self) -> None:
+        """Start delivering, what was set aside first."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Say that the table may have changed."""
+        self._wake.set()
+
+    def stop(self) -> None:
+        """Finish the batch in hand and end; what is not delivered yet comes at the next start."""
+        self._stopping.set()
+        self._wake.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        redrive_at = 0.0
+        while not self._stopping.is_set():
+            try:
+                if time.monotonic() >= redrive_at:
+                    self.redrive()
+                    redrive_at = time.monotonic() + REDRIVE_S
+                idle = not self.deliver_once()
+            except Exception as error:  # noqa: BLE001 - the table is away; the thread must outlive it
+                _logger.error("the stream cannot be read: %s", without_message(error))  # noqa: TRY400
+                idle = True
+            if idle:
+                self._wake.wait(IDLE_S)
+                self._wake.clear()
+
+    def deliver_once(self) -> bool:
+        """Deliver the next changes to every consumer; False when there were none."""
+        after = self._outbox.acknowledged()
+        changes = self._outbox.changes(after, READ_AT_ONCE)
+        if not changes:
+            return False
+        if len(changes) < min(source.batch_size for source in self._sources):
+            self._stopping.wait(min(source.batching_window_s for source in self._sources))
+            changes = self._outbox.changes(after, READ_AT_ONCE)
+        for source in self._sources:
+            self._deliver(source, changes)
+        if not self._stopping.is_set():
+            self._outbox.acknowledge(changes[-1].sequence)
+        return True
+
+    def redrive(self) -> None:
+        """Try everything that was set aside once more."""
+        sources = {source.function.name: source for source in self._sources}
+        for failure in self._failures.all():
+            source = sources.get(failure.function)
+            if source is None or not self._call(source, [failure]):
+                self._failures.remove(failure)
+
+    def _deliver(self, source: StreamSource, changes: Sequence[Change]) -> None:
+        """Until each change is done or set aside, or the pump stops."""
+        todo = [change for change in changes if _wanted(source, change)]
+        size, failed = source.batch_size, 0
+        while todo and not self._stopping.is_set():
+            batch = todo[:size]
+            left = self._call(source, batch)
+            todo = [*left, *todo[size:]]
+            if len(left) < len(batch):
+                size, failed = source.batch_size, 0
+            elif len(batch) > 1:
+                size = len(batch) // 2
+            elif failed < source.retries:
+                failed += 1
+                self._stopping.wait(
+                    min(self._first_backoff_s * 2 ** (failed - 1), LONGEST_BACKOFF_S)
+                )
+            else:
+                self._set_aside(source, todo.pop(0))
+                failed = 0
+
+    def _call(self, source: StreamSource, batch: Sequence[Change | Failure]) -> list[Any]:
+        """Call the consumer; the changes from the first one that it failed on, all if it raised."""
+        records = [stream_record(change) for change in batch]
+        try:
+            answer: Mapping[str, Any] = self._invoke(source.function, {"Records": records})
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises fails its batch
+            _logger.warning("%s failed: %s", source.function.name, without_message(error))
+            return list(batch)
+        failed = {one["itemIdentifier"] for one in answer["batchItemFailures"]}
+        for position, record in enumerate(records):
+            if record["dynamodb"]["SequenceNumber"] in failed:
+                return list(batch[position:])
+        return []
+
+    def _set_aside(self, source: StreamSource, change: Change) -> None:
+        self._failures.put(
+            source.function.name, change.event, change.pk, change.sk, change.sequence
+        )
+        _logger.error(
+            "%s gave up on %s %s; it is tried again every minute",
+            source.function.name,
+            change.pk,
+            change.sk,
+        )
+
+
+def _wanted(source: StreamSource, change: Change) -> bool:
+    if not source.patterns:
+        return True
+    record = stream_record(change)
+    return any(matches(pattern, record) for pattern in source.patterns)
