@@ -1,0 +1,99 @@
+"""Records to items of the table and back.
+
+An item maps attribute names to str, int, bool, bytes, lists and maps of these, in both homes. A
+field that is None is left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from zero_memory.adapters.schema import Address, Pattern, address_of, pattern_of
+from zero_memory.ports.table import (
+    Action,
+    AttributeIs,
+    Put,
+    RevisionIs,
+)
+
+R = TypeVar("R")
+
+Value = str | int | bool | bytes | Sequence["Value"] | Mapping[str, "Value"]
+Attributes = dict[str, Value]
+
+
+@dataclass(frozen=True)
+class Item:
+    """What the table keeps of a record: its attributes, and its keys in the views it stands in."""
+
+    attributes: Attributes
+    views: tuple[tuple[Pattern, Address], ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """An action of a transaction, at its address; `item` is what a `Put` writes."""
+
+    action: Action
+    pattern: Pattern
+    address: Address
+    item: Item | None
+
+
+def _kept(value: Any) -> Value:
+    """The value without the fields that are None, at every depth."""
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value)
+        return {name: _kept(member) for name, member in members.items() if member is not None}
+    if isinstance(value, (list, tuple)):
+        return [_kept(member) for member in cast("Sequence[Any]", value)]
+    return value
+
+
+def encode(record: object) -> tuple[Address, Item]:
+    """A record's address and item. Raises LimitExceeded for keys past the table's limits."""
+    pattern = pattern_of(type(record))
+    values = cast("Attributes", _kept(msgspec.to_builtins(record, builtin_types=(bytes,))))
+    keys = cast("Mapping[str, str]", values)
+    attributes = {name: value for name, value in values.items() if name in pattern.attributes}
+    for name in pattern.packed:
+        attributes[name] = msgspec.msgpack.encode(attributes[name])
+    views = tuple(
+        (view, view.address(keys))
+        for view in pattern.views
+        if all(part in values for part in view.parts)
+    )
+    return pattern.address(keys), Item(attributes, views)
+
+
+def decode(record: type[R], address: Address, attributes: Mapping[str, Any]) -> R:
+    """The record of an item; a view's record from its address in the index.
+
+    Attributes that the record type does not have are passed over, as an index brings some.
+    """
+    pattern = pattern_of(record)
+    values: dict[str, Any] = {**attributes, **pattern.values(address)}
+    for name in pattern.packed:
+        values[name] = msgspec.msgpack.decode(values[name])
+    return msgspec.convert(values, record)
+
+
+def steps(actions: Sequence[Action]) -> list[Step]:
+    """The actions at their addresses. Raises LimitExceeded for keys past the table's limits."""
+    return [_step(action) for action in actions]
+
+
+def _step(action: Action) -> Step:
+    if isinstance(action, Put):
+        pattern = pattern_of(type(action.record))
+        address, item = encode(action.record)
+    else:
+        pattern = pattern_of(action.at.record)
+        address, item = address_of(action.at.record, action.at.parts), None
+    if isinstance(action.when, RevisionIs | AttributeIs):
+        name = action.when.name if isinstance(action.when, AttributeIs) else "revision"
+        if name not in pattern.attributes or name in pattern.packed:
+            raise ValueError(f"{pattern.record.__name__}.{name} cannot be a condition")
+    return Step(action, pattern, address, item)
