@@ -1,8 +1,15 @@
 """What every wire model shares."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    StringConstraints,
+    model_serializer,
+)
 
 CONTRACT_VERSION = 1
 
@@ -29,6 +36,14 @@ class Arguments(BaseModel):
 
 
 class Result(BaseModel):
-    """A tool's structured result."""
+    """A tool's structured result; an optional field that says nothing is left out of its JSON."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_serializer(mode="wrap")
+    def _without_silence(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        said = serialize(self).items()
+        return {
+            name: value for name, value in said if value is not None or fields[name].is_required()
+        }

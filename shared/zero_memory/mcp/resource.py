@@ -1,0 +1,33 @@
+"""A family of resources that one URI template names."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from zero_memory.ports.services import Services
+from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.model import Grant
+
+
+@dataclass(frozen=True)
+class ResourceTemplate:
+    """What a client reads of the family, and the read, which takes a whole URI.
+
+    `uri_template` holds one variable, in braces. `read` answers what becomes the resource's JSON
+    text; it raises `Refusal` and no other error of its own.
+    """
+
+    uri_template: str
+    name: str
+    title: str
+    description: str
+    grant: Grant
+    read: Callable[[Services, Caller, str], BaseModel]
+
+    def names(self, uri: str) -> bool:
+        """Whether the URI is one of this family."""
+        before, _, rest = self.uri_template.partition("{")
+        after = rest.partition("}")[2]
+        variable = uri[len(before) : len(uri) - len(after)]
+        return uri.startswith(before) and uri.endswith(after) and bool(variable)

@@ -1,0 +1,59 @@
+"""A tool's arguments, from JSON to its model, with errors that say what to change."""
+
+import re
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from zero_memory.contracts.errors import Refusal, validation_failed
+from zero_memory.mcp.http import has_lone_surrogate, has_nul, json_bytes
+
+In = TypeVar("In", bound=BaseModel)
+
+_MAX_REPORTED = 10
+
+_FIELD_NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+"""What a caller's own name must look like to be said back: a misspelt field, never content."""
+
+
+def parse_arguments(model: type[In], arguments: dict[str, Any]) -> In:
+    """The arguments as the tool's model; raises Refusal validation_failed without their values."""
+    if has_lone_surrogate(arguments):
+        raise validation_failed("A string holds a lone surrogate: send Unicode text.")
+    if has_nul(arguments):
+        raise validation_failed("A string holds a NUL character: leave it out.")
+    try:
+        # From JSON, where strict models still take arrays and objects for their types.
+        return model.model_validate_json(json_bytes(arguments))
+    except ValidationError as error:
+        raise _refusal(model, error) from None
+
+
+def _refusal(model: type[BaseModel], error: ValidationError) -> Refusal:
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    errors = [
+        {"field": _field(one["loc"]), "problem": _problem(model, one)}
+        for one in found[:_MAX_REPORTED]
+    ]
+    said = "; ".join(f"{one['field']}: {one['problem']}" for one in errors)
+    return validation_failed(f"{said}.", {"errors": errors})
+
+
+def _field(location: tuple[int | str, ...]) -> str:
+    parts = (_part(part) for part in location)
+    return "".join(parts).removeprefix(".") or "arguments"
+
+
+def _part(part: int | str) -> str:
+    if isinstance(part, int):
+        return f"[{part}]"
+    return f".{part}" if _FIELD_NAME.fullmatch(part) else ".(unnamed)"
+
+
+def _problem(model: type[BaseModel], error: ErrorDetails) -> str:
+    if error["type"] != "extra_forbidden":
+        return error["msg"].removeprefix("Value error, ")
+    if len(error["loc"]) > 1:
+        return "there is no such field"
+    return f"there is no such field; there are {', '.join(model.model_fields)}"

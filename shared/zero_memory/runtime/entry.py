@@ -1,0 +1,202 @@
+"""The Lambda entry points: API Gateway v2 events in, responses out.
+
+Owns, once for every function: who may ask, who asks, what is asked, how errors look, and what is
+logged. `lambda_for` serves one tool, `mcp_handler` the whole protocol.
+"""
+
+import base64
+import binascii
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from pydantic import BaseModel
+
+from zero_memory.contracts.errors import ErrorCode, Refusal, forbidden, validation_failed
+from zero_memory.mcp.http import (
+    MAX_BODY_BYTES,
+    HttpRequest,
+    HttpResponse,
+    UnreadableBodyError,
+    is_json_type,
+    json_response,
+    read_json,
+)
+from zero_memory.mcp.resource import ResourceTemplate
+from zero_memory.mcp.server import AnyTool, Peer, Server, answer, offer, offer_call
+from zero_memory.ports.services import Services
+from zero_memory.runtime.arguments import parse_arguments
+from zero_memory.runtime.bootstrap import Composition, services
+from zero_memory.runtime.perimeter import bearer_token, check_addressed_here
+from zero_memory.runtime.telemetry import Outcome, record, record_failure
+from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.identity import authenticate
+from zero_memory.scopes.model import Grant
+
+Event = dict[str, Any]
+Handler = Callable[[Event, object], dict[str, Any]]
+
+
+def lambda_for(tool: AnyTool) -> Handler:
+    """The handler of one tool's function.
+
+    `POST /tools/<name>` takes the arguments as a JSON object and answers the structured result,
+    or the error body with its HTTP status. `POST /mcp/tools/<name>` is an MCP `tools/call` that a
+    router sent here by its headers.
+    """
+    protocol = offer_call(tool)
+
+    def serve(visit: "_Visit") -> HttpResponse:
+        if visit.request.path.endswith(f"/mcp/tools/{tool.name}"):
+            return answer(protocol, visit, visit.request)
+        return json_response(200, visit.call(tool, _arguments(visit.request), Peer(None, None)))
+
+    return _handler(serve)
+
+
+def mcp_handler(
+    tools: tuple[AnyTool, ...], resources: tuple[ResourceTemplate, ...] = ()
+) -> Handler:
+    """The handler of the MCP endpoint over these tools and resources."""
+    protocol: Server = offer(tools, resources)
+    return _handler(lambda visit: answer(protocol, visit, visit.request))
+
+
+@dataclass(frozen=True)
+class _Visit:
+    """One request of a known caller; the protocol's host."""
+
+    request: HttpRequest
+    request_id: str
+    composition: Composition
+    caller: Caller
+
+    def call(self, tool: AnyTool, arguments: dict[str, Any], peer: Peer) -> dict[str, Any]:
+        """The tool's structured result; raises Refusal only."""
+
+        def run(ports: Services, caller: Caller) -> BaseModel:
+            return tool.run(ports, caller, parse_arguments(tool.input, arguments))
+
+        return self._recorded(tool.name, tool.grant, peer, run)
+
+    def read(self, template: ResourceTemplate, uri: str, peer: Peer) -> dict[str, Any]:
+        """The resource's value; raises Refusal only."""
+        name = f"resource:{template.name}"
+        return self._recorded(
+            name, template.grant, peer, lambda ports, caller: template.read(ports, caller, uri)
+        )
+
+    def _recorded(
+        self,
+        name: str,
+        grant: Grant,
+        peer: Peer,
+        run: Callable[[Services, Caller], BaseModel],
+    ) -> dict[str, Any]:
+        started = time.perf_counter()
+        code: str | None = None
+        try:
+            return self._granted(grant, peer, run)
+        except Refusal as refusal:
+            code = refusal.code.value
+            raise
+        finally:
+            elapsed_ms = (time.perf_counter() - started) * 1_000
+            outcome = Outcome(name, self.request_id, elapsed_ms, self.caller.principal, code)
+            record(outcome, self.composition.settings)
+
+    def _granted(
+        self, grant: Grant, peer: Peer, run: Callable[[Services, Caller], BaseModel]
+    ) -> dict[str, Any]:
+        if grant not in self.caller.grants:
+            raise forbidden(f"This token does not hold {grant}: use one that does.")
+        client = peer.client and f"{peer.client.name}/{peer.client.version}"[:200]
+        caller = replace(self.caller, client=client, transport_session=peer.session)
+        try:
+            return run(self.composition, caller).model_dump(mode="json")
+        except Refusal:
+            raise
+        except Exception as error:
+            raise _internal(error, self.request_id, self.composition) from error
+
+
+def _handler(serve: Callable[[_Visit], HttpResponse]) -> Handler:
+    def handle(event: Event, _context: object) -> dict[str, Any]:
+        composition = services()
+        request_id = _request_id(event)
+        try:
+            response = _served(event, request_id, composition, serve)
+        except Refusal as refusal:
+            response = _refused(refusal)
+        except Exception as error:  # noqa: BLE001 - the last boundary: nothing may escape unsaid
+            response = _refused(_internal(error, request_id, composition))
+        return {
+            "statusCode": response.status,
+            "headers": {**response.headers, "x-request-id": request_id},
+            "body": response.body.decode(),
+            "isBase64Encoded": False,
+        }
+
+    return handle
+
+
+def _served(
+    event: Event,
+    request_id: str,
+    composition: Composition,
+    serve: Callable[[_Visit], HttpResponse],
+) -> HttpResponse:
+    request = _request(event)
+    check_addressed_here(request.headers, composition.settings)
+    caller = authenticate(composition.table, composition.clock, bearer_token(request.headers))
+    return serve(_Visit(request, request_id, composition, caller))
+
+
+def _request(event: Event) -> HttpRequest:
+    headers = cast("dict[str, str]", event.get("headers") or {})
+    text: str = event.get("body") or ""
+    try:
+        encoded = event.get("isBase64Encoded")
+        body = base64.b64decode(text, validate=True) if encoded else text.encode()
+    except (binascii.Error, UnicodeEncodeError) as error:
+        raise validation_failed("The body could not be decoded.") from error
+    return HttpRequest(
+        method=event["requestContext"]["http"]["method"],
+        path=event["rawPath"],
+        headers={name.lower(): value.strip() for name, value in headers.items()},
+        body=body,
+    )
+
+
+def _request_id(event: Event) -> str:
+    given = event.get("requestContext", {}).get("requestId")
+    return given if isinstance(given, str) and given else uuid.uuid4().hex
+
+
+def _arguments(request: HttpRequest) -> dict[str, Any]:
+    if not is_json_type(request.headers.get("content-type")):
+        raise validation_failed("Send the arguments as Content-Type: application/json in UTF-8.")
+    if len(request.body) > MAX_BODY_BYTES:
+        raise validation_failed(f"A body may have at most {MAX_BODY_BYTES} bytes.")
+    try:
+        arguments = read_json(request.body)
+    except UnreadableBodyError as error:
+        raise validation_failed(str(error)) from error
+    if not isinstance(arguments, dict):
+        raise validation_failed("The body must be a JSON object that holds the arguments.")
+    return cast("dict[str, Any]", arguments)
+
+
+def _internal(error: Exception, request_id: str, composition: Composition) -> Refusal:
+    record_failure(error, request_id, composition.settings)
+    message = f"Something failed here. When you report it, quote {request_id}."
+    return Refusal(ErrorCode.INTERNAL, message, {"request_id": request_id})
+
+
+def _refused(refusal: Refusal) -> HttpResponse:
+    headers: dict[str, str] = {}
+    if refusal.code is ErrorCode.UNAUTHORIZED:
+        headers["www-authenticate"] = 'Bearer realm="zero-memory"'
+    return json_response(refusal.code.http_status, refusal.body(), headers)

@@ -1,0 +1,77 @@
+"""Logs and metrics of requests: that one happened and how it went, never what was in it."""
+
+import hashlib
+import sys
+import traceback
+from dataclasses import dataclass
+from functools import cache
+from types import TracebackType
+
+from aws_lambda_powertools import Logger
+from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
+
+from zero_memory.runtime.settings import Settings
+
+_SERVICE = "zero-memory"
+_NAMESPACE = "ZeroMemory"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one call went. `code` is the error's, None for a success; `principal` is never shown."""
+
+    tool: str
+    request_id: str
+    duration_ms: float
+    principal: str | None
+    code: str | None
+
+
+@cache
+def logger(level: str) -> Logger:
+    """JSON lines on standard error; standard output belongs to whoever started the process."""
+    return Logger(service=_SERVICE, level=level, stream=sys.stderr)
+
+
+def record(outcome: Outcome, settings: Settings) -> None:
+    """Log a call, and count it where there is a place that collects counts."""
+    who = outcome.principal and hashlib.sha256(outcome.principal.encode()).hexdigest()[:12]
+    logger(settings.log_level).info(
+        "call",
+        extra={
+            "tool": outcome.tool,
+            "request_id": outcome.request_id,
+            "duration_ms": round(outcome.duration_ms, 1),
+            "principal_hash": who,
+            "code": outcome.code or "ok",
+        },
+    )
+    if settings.home == "aws":
+        _count(outcome)
+
+
+def record_failure(error: BaseException, request_id: str, settings: Settings) -> None:
+    """Log an unexpected exception by its type and places; its text may hold content."""
+    logger(settings.log_level).error(
+        "unexpected exception",
+        extra={
+            "request_id": request_id,
+            "exception": type(error).__qualname__,
+            "places": _places(error.__traceback__),
+        },
+    )
+
+
+def _places(trace: TracebackType | None) -> list[str]:
+    return [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(trace)]
+
+
+def _count(outcome: Outcome) -> None:
+    # One of its own for each call: calls of one process may overlap.
+    metrics = EphemeralMetrics(namespace=_NAMESPACE, service=_SERVICE)
+    metrics.add_dimension("tool", outcome.tool)
+    metrics.add_metric("Calls", MetricUnit.Count, 1)
+    metrics.add_metric("Duration", MetricUnit.Milliseconds, outcome.duration_ms)
+    metrics.add_metric("Refused", MetricUnit.Count, outcome.code not in {None, "internal"})
+    metrics.add_metric("Failed", MetricUnit.Count, outcome.code == "internal")
+    metrics.flush_metrics()
