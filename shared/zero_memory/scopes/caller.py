@@ -10,11 +10,13 @@ class Caller:
     """An authenticated principal, acting for a person.
 
     `transport_session` is the `Mcp-Session-Id` of the 2025 revisions, when there is one; it
-    selects state and grants nothing. `client` is what the client calls itself.
+    selects state and grants nothing. `client` is what the client calls itself; `machine` is what it
+    calls the machine that it runs on, under which paths are remembered.
     """
 
     person: str
     principal: str
     grants: frozenset[Grant]
     client: str | None = None
+    machine: str = ""
     transport_session: str | None = None

@@ -1,4 +1,8 @@
-"""People, scopes and who may do what in them, as the table keeps them."""
+"""People, scopes and who may do what in them, as the table keeps them.
+
+Times are milliseconds since the epoch, but for `expires_at` of records that the table itself
+removes: those are seconds, as its expiry wants them.
+"""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -13,7 +17,12 @@ GRANTS: tuple[Grant, ...] = get_args(Grant)
 
 @dataclass(frozen=True)
 class Scope:
-    """A place for memories. Its id is for ever; its path may change."""
+    """A place for memories. Its id is for ever; its path may change.
+
+    Every change of who is in it, or of what its members' records repeat of it, raises `revision`,
+    so that of two racing changes one sees the other. `aliases` are earlier paths, which still
+    lead here.
+    """
 
     scope: str
     path: str
@@ -21,6 +30,10 @@ class Scope:
     owner: str
     created_at: int
     title: str = ""
+    aliases: tuple[str, ...] = ()
+    admins: int = 1
+    members: int = 1
+    revision: int = 1
 
 
 @dataclass(frozen=True)
@@ -33,7 +46,13 @@ class ScopePath:
 
 @dataclass(frozen=True)
 class Membership:
-    """A person's role in a scope, stored with the person; every right follows from these."""
+    """A person's role in a scope, stored with the person; every right follows from these.
+
+    Path, kind, owner and aliases repeat the scope's, so that one query answers a request. `name`
+    is the slug that the scope was made or renamed under, before a number told equals apart.
+    `known_by` holds the identities (`remote:…`, `path:…`) under which this person's hints reach
+    a project, oldest first.
+    """
 
     person: str
     scope: str
@@ -41,6 +60,10 @@ class Membership:
     path: str
     kind: ScopeKind
     owner: str
+    name: str = ""
+    aliases: tuple[str, ...] = ()
+    known_by: tuple[str, ...] = ()
+    revision: int = 1
 
 
 @dataclass(frozen=True)
@@ -54,11 +77,7 @@ class Member:
 
 @dataclass(frozen=True)
 class ProjectIdentity:
-    """What a person's project is known by.
-
-    `identity` is the folded remote, path or name, as
-    `remote:…`, `path:…` or `name:…`.
-    """
+    """What a person's project is known by."""
 
     person: str
     identity: str
@@ -78,10 +97,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Token:
-    """A personal access token by its public id; of the secret only a SHA-256 is kept.
-
-    `expires_at` and `revoked_at` in milliseconds.
-    """
+    """A personal access token by its public id; of the secret only a SHA-256 is kept."""
 
     public_id: str
     secret_sha256: bytes
@@ -90,16 +106,23 @@ class Token:
     grants: tuple[Grant, ...]
     created_at: int
     label: str = ""
-    expires_at: int | None = None
+    valid_until: int | None = None
     revoked_at: int | None = None
 
 
 @dataclass(frozen=True)
-class Attachment:
-    """The project that a thread or a transport session is attached to, for 24 hours.
+class PersonToken:
+    """Says that a token is this person's, stored with the person."""
 
-    `key` is the thread's token or the transport session's id under its principal; `expires_at` is
-    in seconds since the epoch, as the table's expiry wants it.
+    person: str
+    public_id: str
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """The project that a conversation is attached to, for 24 hours since it was last renewed.
+
+    `key` is a thread under its principal.
     """
 
     key: str

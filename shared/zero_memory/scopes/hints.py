@@ -1,0 +1,136 @@
+"""What a project hint says: a git remote, a repository's root path, or a name.
+
+Spellings of one repository fold into one identity: `git@github.com:Acme/api.git`,
+`ssh://git@ssh.github.com:443/acme/api` and `https://x:y@github.com/acme/api/` are all
+`remote:github.com/acme/api`.
+"""
+
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+from urllib.parse import unquote, urlsplit
+
+from zero_memory.scopes.paths import slug_of
+
+_URL = re.compile(r"(?:git\+)?(?:ssh|https?|git|ftps?)(?:\+git)?://", re.IGNORECASE)
+_SCP = re.compile(r"(?:[^/@:\s]+@)?(?P<host>[^/@:\s\\]{2,}):(?!//)(?P<path>[^\\\s]+)")
+_HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}", re.IGNORECASE)
+_DRIVE = re.compile(r"[a-z]:(?:[/\\]|$)", re.IGNORECASE)
+
+_SAME_HOST = {
+    "ssh.github.com": "github.com",
+    "www.github.com": "github.com",
+    "altssh.gitlab.com": "gitlab.com",
+    "altssh.bitbucket.org": "bitbucket.org",
+    "ssh.dev.azure.com": "dev.azure.com",
+}
+"""Where hosts serve git over ssh on port 443, or under a second name (their documentation)."""
+
+_OWNER_AND_NAME = frozenset(("github.com", "bitbucket.org", "codeberg.org"))
+"""Hosts whose repositories have two-part paths; what follows is a page of theirs."""
+
+
+@dataclass(frozen=True)
+class Hint:
+    """A hint that names a project.
+
+    `identity` is the folded `remote:…` or `path:…` and begins with `sort`, the beginning of all
+    that could stand in its place: other remotes, or other paths on the same machine. Both are
+    empty for a bare name. `name` is what the project would be called.
+    """
+
+    sort: str
+    identity: str
+    name: str
+
+    @property
+    def slug(self) -> str:
+        """The name as a path's last part; never empty."""
+        return slug_of(self.name)
+
+
+def read_hint(text: str, machine: str) -> Hint | None:
+    """What a hint names, None when it names nothing (blank, `/`, `.`, `~`, punctuation alone)."""
+    text = text.strip()
+    remote = _remote(text)
+    if remote is not None:
+        hint = _remote_hint(*remote)
+    elif _is_path(text):
+        hint = _path_hint(text, machine)
+    else:
+        hint = Hint("", "", text)
+    return hint if hint is not None and hint.slug else None
+
+
+def _remote(text: str) -> tuple[str, str] | None:
+    """Host and path of a remote, as they are written; None when the text is something else."""
+    if _URL.match(text):
+        try:
+            url = urlsplit(text)
+        except ValueError:
+            return "", ""
+        return url.hostname or "", url.path
+    if _is_path(text):
+        return None
+    scp = _SCP.fullmatch(text)
+    if scp is not None:
+        return scp["host"], scp["path"]
+    host, _, path = text.partition("/")
+    return (host, path) if "/" in path and _HOST.fullmatch(host) else None
+
+
+def _remote_hint(host: str, path: str) -> Hint | None:
+    """A remote's hint; None without a path.
+
+    Paths fold their case: every large host does, and a repository whose remote is spelt in two
+    ways is far commoner than two that differ by case alone.
+    """
+    host = _SAME_HOST.get(host.lower(), host.lower())
+    parts = [part for part in unquote(path).split("/") if part]
+    if "-" in parts[1:]:  # GitLab puts a repository's pages behind `/-/`
+        parts = parts[: parts.index("-", 1)]
+    if host in _OWNER_AND_NAME:
+        parts = parts[:2]
+    elif host == "dev.azure.com":  # `v3/org/project/repo` by ssh, `org/project/_git/repo` by https
+        parts = [part for part in parts if part not in {"v3", "_git"}]
+    if not parts or not host:
+        return None
+    parts[-1] = re.sub(r"\.git$", "", parts[-1], flags=re.IGNORECASE)
+    return Hint("remote:", f"remote:{host}/{'/'.join(parts).casefold()}", parts[-1])
+
+
+def _is_path(text: str) -> bool:
+    return (
+        text.startswith(("/", "~", "./", "../"))
+        or text in {".", ".."}
+        or text.lower().startswith("file:")
+        or _on_windows(text)
+    )
+
+
+def _on_windows(path: str) -> bool:
+    return _DRIVE.match(path) is not None or "\\" in path
+
+
+def _path_hint(text: str, machine: str) -> Hint | None:
+    """A path's hint; its identity holds a digest, since paths tell names of people.
+
+    None for a root or a home folder, and for a path that depends on where the caller happens to be.
+    """
+    if text.lower().startswith("file:"):
+        text = unquote(urlsplit(text).path)
+        text = text[1:] if _DRIVE.match(text[1:]) else text
+    windows = _on_windows(text)
+    parts = [part for part in re.split(r"[/\\]" if windows else "/", text) if part not in {"", "."}]
+    if not parts or text.startswith(".") or ".." in parts:
+        return None
+    if len(parts) == 1 and (text.startswith("~") or _DRIVE.match(text)):
+        return None
+    folded = "/".join(parts).casefold() if windows else "/".join(parts)
+    return Hint(
+        f"path:{_digest(machine)}:", f"path:{_digest(machine)}:{_digest(folded)}", parts[-1]
+    )
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()[:24]

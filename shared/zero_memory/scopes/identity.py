@@ -1,0 +1,266 @@
+"""Who calls: people, and the personal access tokens that prove it.
+
+A token is `zmt_<public id>_<secret>`. The public id finds its record, of which the secret's
+SHA-256 alone is kept: a secret of 256 random bits needs no slow hash, since nobody can guess it.
+Records are remembered for 4 s, so that a revoked token fails everywhere within 5.
+"""
+
+import hmac
+import re
+import secrets
+from base64 import b32encode
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from threading import Lock
+
+from zero_memory.contracts.errors import Refusal, not_found, unauthorized, validation_failed
+from zero_memory.ports.clock import Clock
+from zero_memory.ports.table import (
+    Absent,
+    Action,
+    AttributeIs,
+    ConditionFailed,
+    Present,
+    Put,
+    Table,
+    ref,
+)
+from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.ids import new_person_id, new_scope_id
+from zero_memory.scopes.model import (
+    GRANTS,
+    Grant,
+    Member,
+    Membership,
+    Person,
+    PersonToken,
+    Scope,
+    ScopeKind,
+    ScopePath,
+    Token,
+)
+from zero_memory.scopes.paths import core_path, personal_path
+
+REMEMBERED_MS = 4_000
+REMEMBERED_TOKENS = 4_096
+LABEL_LENGTH = 200
+NAME_LENGTH = 200
+
+_TOKEN = re.compile(r"zmt_([a-z2-7]{16})_([A-Za-z0-9_-]{43})")
+_NOBODY = bytes(32)
+
+
+@dataclass(frozen=True)
+class _Remembered:
+    """A token's record, None when its person is disabled or gone, as of `read_at`."""
+
+    token: Token | None
+    read_at: int
+
+
+class _TokenMemory:
+    """The tokens that this process read lately; the oldest make room."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._tokens: OrderedDict[str, _Remembered] = OrderedDict()
+
+    def get(self, public_id: str, now: int) -> _Remembered | None:
+        with self._lock:
+            found = self._tokens.get(public_id)
+            if found is None or not 0 <= now - found.read_at < REMEMBERED_MS:
+                return None
+            return found
+
+    def put(self, public_id: str, remembered: _Remembered) -> None:
+        with self._lock:
+            self._tokens[public_id] = remembered
+            self._tokens.move_to_end(public_id)
+            if len(self._tokens) > REMEMBERED_TOKENS:
+                self._tokens.popitem(last=False)
+
+    def forget(self, public_ids: Iterable[str]) -> None:
+        with self._lock:
+            for public_id in public_ids:
+                self._tokens.pop(public_id, None)
+
+
+_memory = _TokenMemory()
+
+
+def _refused() -> Refusal:
+    return unauthorized(
+        "This needs a valid access token: send `Authorization: Bearer zmt_…`. The token sent is "
+        "missing, unknown, expired or revoked; make a new one with `zm admin token`."
+    )
+
+
+def authenticate(table: Table, clock: Clock, token: str) -> Caller:
+    """Who holds this token.
+
+    Raises unauthorized, in the same words and after the same comparison whatever is wrong.
+    """
+    now = clock.now()
+    shape = _TOKEN.fullmatch(token)
+    if shape is None:
+        raise _refused()
+    public_id, secret = shape.groups()
+    row = _row(table, public_id, now)
+    expected = _NOBODY if row is None else row.secret_sha256
+    proven = hmac.compare_digest(sha256(secret.encode()).digest(), expected)
+    if row is None or not proven or row.revoked_at is not None:
+        raise _refused()
+    if row.valid_until is not None and row.valid_until <= now:
+        raise _refused()
+    return Caller(row.person, row.principal, frozenset(row.grants))
+
+
+def _row(table: Table, public_id: str, now: int) -> Token | None:
+    """The record of a token whose person may act; `now` was taken before it is read."""
+    known = _memory.get(public_id, now)
+    if known is not None:
+        return known.token
+    row = table.get(Token, public_id)
+    if row is None:
+        # Not remembered, or guesses would push out the tokens in use.
+        return None
+    person = table.get(Person, row.person)
+    active = row if person is not None and not person.disabled else None
+    _memory.put(public_id, _Remembered(active, now))
+    return active
+
+
+def make_person(table: Table, clock: Clock, name: str = "") -> Person:
+    """A new person with their private root and core, in one transaction."""
+    now = clock.now()
+    if len(name) > NAME_LENGTH:
+        raise validation_failed(f"A person's name has at most {NAME_LENGTH} characters.")
+    person = Person(new_person_id(now), now, secrets.token_bytes(32), name)
+    table.transact(
+        [
+            Put(person, Absent()),
+            *founding(_own(person, "personal", personal_path(person.person)), now),
+            *founding(_own(person, "core", core_path(person.person)), now),
+        ]
+    )
+    return person
+
+
+def _own(person: Person, kind: ScopeKind, path: str) -> Membership:
+    return Membership(
+        person=person.person,
+        scope=new_scope_id(person.created_at),
+        role="admin",
+        path=path,
+        kind=kind,
+        owner=person.person,
+    )
+
+
+def founding(membership: Membership, now: int, title: str = "") -> list[Action]:
+    """The actions that make a scope with its first member, unless the path is taken."""
+    scope = Scope(
+        scope=membership.scope,
+        path=membership.path,
+        kind=membership.kind,
+        owner=membership.owner,
+        created_at=now,
+        title=title,
+    )
+    return [
+        Put(ScopePath(membership.path, membership.scope), Absent()),
+        Put(scope, Absent()),
+        Put(membership, Absent()),
+        Put(Member(membership.scope, membership.person, membership.role)),
+    ]
+
+
+def set_disabled(table: Table, person: str, *, disabled: bool) -> Person:
+    """Shut a person out (or let them in again): every token of theirs fails within 5 s.
+
+    Raises not_found.
+    """
+    while True:
+        found = table.get(Person, person)
+        if found is None:
+            raise not_found("There is no such person.")
+        changed = replace(found, disabled=disabled)
+        try:
+            table.transact([Put(changed, AttributeIs("disabled", found.disabled))])
+        except ConditionFailed:
+            continue
+        _memory.forget(each.public_id for each in list_tokens(table, person))
+        return changed
+
+
+def make_token(
+    table: Table,
+    clock: Clock,
+    person: Person,
+    *,
+    label: str,
+    grants: Iterable[Grant],
+    expires_at: int | None = None,
+) -> str:
+    """A new token of a person, shown this once, with these grants.
+
+    It lasts until `expires_at` (milliseconds), or for good. Raises validation_failed.
+    """
+    now = clock.now()
+    granted: tuple[Grant, ...] = tuple(dict.fromkeys(grants))
+    if not granted or not set(granted) <= set(GRANTS):
+        raise validation_failed(f"A token needs at least one grant of: {', '.join(GRANTS)}.")
+    if expires_at is not None and expires_at <= now:
+        raise validation_failed("A token's expiry lies in the future.")
+    if len(label) > LABEL_LENGTH:
+        raise validation_failed(f"A token's label has at most {LABEL_LENGTH} characters.")
+    public_id = b32encode(secrets.token_bytes(10)).decode().lower()
+    secret = secrets.token_urlsafe(32)
+    row = Token(
+        public_id=public_id,
+        secret_sha256=sha256(secret.encode()).digest(),
+        person=person.person,
+        principal=person.person,
+        grants=granted,
+        created_at=now,
+        label=label,
+        valid_until=expires_at,
+    )
+    table.transact([Put(row, Absent()), Put(PersonToken(person.person, public_id))])
+    return f"zmt_{public_id}_{secret}"
+
+
+def list_tokens(table: Table, person: str) -> Sequence[Token]:
+    """A person's tokens, revoked and expired ones too, in the order of their public ids."""
+    found: list[Token | None] = []
+    after: str | None = None
+    while True:
+        page = table.query(PersonToken, person, after=after)
+        found += table.get_many([ref(Token, each.public_id) for each in page.records])
+        after = page.next
+        if after is None:
+            return [token for token in found if token is not None]
+
+
+def _no_such_token() -> Refusal:
+    return not_found("You have no such token. `zm admin tokens` lists yours.")
+
+
+def revoke_token(table: Table, clock: Clock, person: str, public_id: str) -> Token:
+    """End a person's token: it fails at once in this process, and within 5 s in every other.
+
+    Revoking it again changes nothing. Raises not_found for another person's token too.
+    """
+    row = table.get(Token, public_id)
+    if row is None or row.person != person:
+        raise _no_such_token()
+    if row.revoked_at is None:
+        row = replace(row, revoked_at=clock.now())
+        try:
+            table.transact([Put(row, Present())])
+        except ConditionFailed as gone:
+            raise _no_such_token() from gone
+    _memory.forget([public_id])
+    return row

@@ -1,0 +1,42 @@
+"""Who sees what: the one module that decides it.
+
+Whatever a caller is shown passes here twice. `scope_filter` goes into every query of an index, so
+that a foreign memory is never a candidate, and `visible` is asked again of the authoritative
+record, because an index may be behind: a memory that was moved, or is no longer shared, may still
+stand in it under the scopes it had. No other module compares a memory's scopes with a caller's.
+
+A read set is made of memberships (`session.read_set`), so everything in it the caller may read.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ReadSet:
+    """The scopes that one call reads: their paths by scope id."""
+
+    paths: Mapping[str, str]
+
+    def __contains__(self, scope: str) -> bool:
+        return scope in self.paths
+
+
+def visible(home_scope: str, shared_to: Iterable[str], read_set: ReadSet) -> bool:
+    """Whether a memory of `home_scope`, shared to other scopes, is in the read set."""
+    return seen_in(home_scope, shared_to, read_set) is not None
+
+
+def seen_in(home_scope: str, shared_to: Iterable[str], read_set: ReadSet) -> str | None:
+    """The path of the scope through which a memory is in the read set, None when it is not.
+
+    The home scope's, when that is in the read set: only its members learn where a memory lives.
+    """
+    if home_scope in read_set:
+        return read_set.paths[home_scope]
+    return min((read_set.paths[scope] for scope in shared_to if scope in read_set), default=None)
+
+
+def scope_filter(read_set: ReadSet) -> tuple[str, ...]:
+    """The scope ids that an index query is limited to: it may find what is in one of them."""
+    return tuple(sorted(read_set.paths))
