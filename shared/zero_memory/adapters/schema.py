@@ -39,6 +39,7 @@ from zero_memory.scopes.model import (
     Member,
     Membership,
     Person,
+    PersonToken,
     ProjectIdentity,
     Scope,
     ScopePath,
@@ -46,10 +47,7 @@ from zero_memory.scopes.model import (
 )
 
 EXPIRY = "expires_at"
-"""The attribute by which the table removes an item, in seconds since the epoch.
-
-`Token` has a field of that name in milliseconds: read as seconds, it lies 50,000 years ahead.
-"""
+"""The attribute by which the table removes an item: seconds since the epoch."""
 
 SHARDS = 8
 MAX_PAGE = 1_000
@@ -261,6 +259,7 @@ PATTERNS = (
     Pattern(Person, "U#{person}", "PERSON"),
     Pattern(Membership, "U#{person}", "MS#{scope}"),
     Pattern(ProjectIdentity, "U#{person}", "PI#{identity:digest}"),
+    Pattern(PersonToken, "U#{person}", "T#{public_id}"),
     Pattern(Token, "T#{public_id}", "TOKEN"),
     Pattern(Attachment, "TH#{key:digest}", "ATTACHMENT", expires=True),
     # Views

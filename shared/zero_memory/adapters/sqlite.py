@@ -82,7 +82,7 @@ _SILENT = frozenset(
 """Primary result codes of a table that does not answer, rather than of a wrong statement."""
 
 
-class NewerSchemaError(Exception):
+class NewerSchema(Exception):
     """The file was written by a newer version of this program."""
 
 
@@ -160,7 +160,7 @@ class SqliteTable:
 
     `view_delay_writes` serves reads of views that many of this object's writes old, as secondary
     indexes in the cloud may be; `view_lag_ms` is what callers are told to expect. A writer waits
-    `busy_timeout` seconds for others. Raises NewerSchemaError for a file of a newer version.
+    `busy_timeout` seconds for others. Raises NewerSchema for a file of a newer version.
     """
 
     def __init__(
@@ -323,7 +323,7 @@ class SqliteTable:
         with self._writing() as connection:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version > len(_MIGRATIONS):
-                raise NewerSchemaError(
+                raise NewerSchema(
                     f"{self._path} has schema version {version}, and this program knows"
                     f" {len(_MIGRATIONS)}: install the newer version that wrote it"
                 )
