@@ -1,1 +1,1 @@
-"""zm: the command for people and for editors' hooks."""
+"""`zm`: the command for people and for editors. It starts on every prompt, so it imports little."""

@@ -1,0 +1,47 @@
+"""`zm "fact"`: quick capture."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from zero_memory.client.api import call_tool
+from zero_memory.client.connection import find_connection
+from zero_memory.client.project import project_hint
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Remember one statement; prints where it went."""
+    parser = argparse.ArgumentParser(prog="zm", description="Remember one statement.")
+    parser.add_argument("fact", help="what to remember, or - to read it from standard input")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--kind", help="fact, decision, preference, convention, gotcha, reference, …")
+    kind.add_argument("--task", action="store_const", dest="kind", const="task", help="a task")
+    parser.add_argument("--scope", help="a scope's path, core, or personal")
+    parser.add_argument(
+        "--project", help="git remote, path or name (default: that of the working directory)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the service's whole answer")
+    chosen = parser.parse_args(arguments)
+    result = call_tool(
+        find_connection(),
+        "remember",
+        {
+            "content": sys.stdin.read().strip() if chosen.fact == "-" else chosen.fact,
+            "kind": chosen.kind,
+            "scope": chosen.scope,
+            "project_hint": chosen.project or (None if chosen.scope else project_hint()),
+            "agent_name": "zm",
+            "idempotency_key": os.urandom(16).hex(),
+        },
+    )
+    if chosen.json:
+        import json
+
+        print(json.dumps(result, ensure_ascii=False))
+        return 0
+    done = "Already known" if result["deduplicated"] else "Remembered"
+    print(f"{done} in {result['scope']}: {result['id']}")
+    for similar in result["similar_existing"]:
+        print(f"  similar: {similar['id']} ({similar['age']}) {similar['preview']}")
+    return 0

@@ -1,0 +1,54 @@
+"""Which service `zm` talks to, and with which token.
+
+The first of these that is there: `ZM_URL` and `ZM_TOKEN`; the service that runs in `ZM_DATA_DIR`;
+what `zm login` stored; the service that runs in the default home.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from zero_memory.client.failure import UNREACHABLE, Failure
+from zero_memory.places import config_folder, data_folder
+
+
+class Connection(NamedTuple):
+    """A service's base URL and the token for it. `home` is its folder when it runs here."""
+
+    url: str
+    token: str
+    home: Path | None = None
+
+
+def login_file() -> Path:
+    """Where `zm login` stores URL and token, for its owner only (mode 0600)."""
+    return config_folder() / "login.json"
+
+
+def find_connection() -> Connection:
+    """The service to talk to. Raises Failure when none is known."""
+    url = os.environ.get("ZM_URL")
+    if url:
+        return Connection(url.rstrip("/"), os.environ.get("ZM_TOKEN", ""))
+    home = os.environ.get("ZM_DATA_DIR")
+    if home:
+        return _local(Path(home))
+    try:
+        stored = json.loads(login_file().read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return _local(data_folder())
+    return Connection(stored["url"], stored["token"])
+
+
+def _local(home: Path) -> Connection:
+    try:
+        ready = json.loads((home / "serve.json").read_text(encoding="utf-8"))
+        token = Path(ready["token_file"]).read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        raise Failure(
+            f"No service runs in {home}. Start it with: zm serve\n"
+            "    To use another one: zm login URL",
+            exit_code=UNREACHABLE,
+        ) from None
+    return Connection(ready["api_url"], token, home)

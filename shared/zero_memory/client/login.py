@@ -1,0 +1,52 @@
+"""`zm login`: connect this machine to a service."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+from zero_memory.client.api import call_tool
+from zero_memory.client.connection import Connection, login_file
+from zero_memory.client.failure import Failure
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Try URL and token, and store them when the service takes them."""
+    parser = argparse.ArgumentParser(
+        prog="zm login",
+        description="Store a service's URL and your token, which is asked for (or read from "
+        "standard input), so that it stands in no shell history.",
+    )
+    parser.add_argument("url", help="the service's base URL, as in https://memory.example.com")
+    chosen = parser.parse_args(arguments)
+    url = str(chosen.url).rstrip("/").removesuffix("/mcp")
+    connection = Connection(url, _token())
+    call_tool(connection, "describe_scope", {})
+    _store(connection)
+    print(f"Connected to {url}; stored in {login_file()}")
+    return 0
+
+
+def _token() -> str:
+    if sys.stdin.isatty():
+        import getpass
+
+        token = getpass.getpass("Token (zmt_…): ")
+    else:
+        token = sys.stdin.readline()
+    token = token.strip()
+    if not token.isascii() or not token.isprintable() or not token:
+        raise Failure("That is no token: it begins with zmt_ and is plain ASCII.", exit_code=2)
+    return token
+
+
+def _store(connection: Connection) -> None:
+    path = login_file()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        json.dump({"url": connection.url, "token": connection.token}, file)
+    draft.replace(path)
