@@ -3,14 +3,10 @@
 from pathlib import Path
 from typing import Literal
 
-from platformdirs import user_data_path
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-
-def default_data_dir() -> Path:
-    """Where the data of this machine's person lies, by the platform's custom."""
-    return user_data_path("zero-memory", appauthor=False)
+from zero_memory.places import data_folder
 
 
 class Settings(BaseSettings):
@@ -22,7 +18,7 @@ class Settings(BaseSettings):
         default="local", description="Where the table lives: SQLite here, or DynamoDB."
     )
     data_dir: Path = Field(
-        default_factory=default_data_dir, description="The local home's folder: table and index."
+        default_factory=data_folder, description="The local home's folder: table and index."
     )
     table_name: str = Field(default="", description="The DynamoDB table's name.")
     search: Literal["local", "none"] = Field(
