@@ -1,0 +1,521 @@
+"""The content guard: refuses text that holds a credential of a known format.
+
+It looks for formats that their issuers document, never for entropy, so that hashes, ids, e-mail
+addresses and images pass. A text is read three ways: as sent; folded (NFKC, without invisible
+characters and combining marks); and decoded (JSON, string and percent escapes). In each, a token
+counts as written when its prefix and body stand together, and as broken when line breaks or other
+separators stand inside it; what lies between the prefix and the length that the format needs must
+then look random rather than like words, since prose that speaks of a prefix is no credential.
+
+What passes although it has the shape, since it can't be anyone's credential:
+
+- the word "example", "placeholder" or "redacted" in it, as vendors write documented samples
+  (`AKIA…EXAMPLE`), or eight `x` or sixteen zeros in a row;
+- a body that is words joined by separators (`sk-proj-put-the-key-of-your-project-here`);
+- in a URL, a password that is marked as to be filled in: `$NAME`, `${NAME}`, `<name>`, `{name}`,
+  `[name]`, `%s`, `***`, `xxx`, `your-…`, or an upper-case name such as `PASSWORD`.
+
+Encodings that hide the format itself (base64 of a token, a cipher, letters of another script that
+look alike) are not undone. All patterns are linear in the length of the text: neighbouring
+repeats never match the same character, or are bounded.
+"""
+
+import base64
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+from zero_memory.contracts.errors import validation_failed
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A credential that was found.
+
+    `detector` names its format; `lead` is the few characters that are safe to show: the public
+    prefix of the format, or at most three characters of a value that has none.
+    """
+
+    detector: str
+    lead: str
+
+
+def find_secret(text: str) -> Secret | None:
+    """The first credential of a known format in a text, or None."""
+    for reading in _readings(text):
+        squeezed = reading.encode("ascii", "ignore").translate(None, _NOT_ALNUM).decode()
+        for detect in _DETECTORS:
+            if secret := detect(reading, squeezed):
+                return secret
+    return None
+
+
+def refuse_secrets(fields: Iterable[tuple[str, str]]) -> None:
+    """Refuses a call of which a text field, given as (name, text), holds a credential.
+
+    The refusal is `validation_failed`, its message begins `secret_content_rejected:`, names field
+    and detector and shows the lead of the secret, and nothing else of the text.
+    """
+    for name, text in fields:
+        if secret := find_secret(text):
+            raise validation_failed(
+                f"secret_content_rejected: `{name}` holds what looks like a credential "
+                f"({secret.detector}, {secret.lead}…). Nothing was stored or searched. Take it "
+                "out, or write a placeholder such as <token> in its place and say where it is "
+                "kept; if it is real, revoke it, since it has left its place.",
+                {"field": name, "detector": secret.detector},
+            )
+
+
+def text_leaves(name: str, value: object) -> Iterator[tuple[str, str]]:
+    """Every string of a JSON value, keys too, as fields of one name for `refuse_secrets`.
+
+    A string below a key comes with its key, since some formats are known by their label alone.
+    The name says nothing of the path, because a key may be what must not be shown.
+    """
+    pending = [value]
+    while pending:
+        match pending.pop():
+            case str(text):
+                yield name, text
+            case dict(members):  # pyright: ignore[reportUnknownVariableType]
+                for key, member in members.items():  # pyright: ignore[reportUnknownVariableType]
+                    if isinstance(member, str):
+                        yield name, f'{key}: "{member}"'
+                    else:
+                        yield name, str(key)  # pyright: ignore[reportUnknownArgumentType]
+                        pending.append(member)  # pyright: ignore[reportUnknownArgumentType]
+            case list(members):  # pyright: ignore[reportUnknownVariableType]
+                pending.extend(members)  # pyright: ignore[reportUnknownArgumentType]
+            case _:
+                pass
+
+
+def strip_credentials(hint: str) -> str:
+    """A project hint without the user and password of a remote; anything else is as it was.
+
+    The user goes too, since `https://<token>@host` keeps its token there; `git@host:path` stays.
+    """
+    return _REMOTE_USER.sub("", _URL_USER.sub("://", hint))
+
+
+_NO_PORT = r"(?!\d{0,5}(?:[/?#\s]|$))"  # what follows the colon is no port, so it is a password
+_URL_USER = re.compile(rf"://(?:[^\s/?#]*@|[^\s/?#@:]*:{_NO_PORT}[^\s@]{{1,256}}@(?:[^\s/?#]*@)?)")
+_REMOTE_USER = re.compile(r"^\s*[^\s/@:]+:[^\s/\\@]+@(?=[^\s/@:]+[:/])")
+
+
+_ALNUM = re.compile(r"[A-Za-z0-9]+")
+_NOT_ALNUM = bytes(code for code in range(128) if not chr(code).isalnum())
+_SEPARATOR = r"(?:_|[^\w\[\](){}<^$?])"
+_STEP = re.compile(rf"(?P<gap>{_SEPARATOR}{{0,64}})(?P<piece>[A-Za-z0-9]{{1,128}})")
+
+
+def _readings(text: str) -> Iterable[str]:
+    """The text as sent, folded and decoded, each once."""
+    folded = _fold(text)
+    decoded = folded
+    for _ in range(3):  # escapes inside escapes: JSON in JSON, a URL in a URL's query
+        plainer = _ESCAPE.sub(_unescape, decoded) if "\\" in decoded else decoded
+        plainer = _PERCENT.sub(_unquote, plainer) if "%" in plainer else plainer
+        if plainer == decoded:
+            break
+        decoded = plainer
+    return dict.fromkeys((text, folded, _fold(decoded)))
+
+
+def _fold(text: str) -> str:
+    """NFKC, without invisible characters and combining marks."""
+    if text.isascii():
+        return text
+    text = unicodedata.normalize("NFKC", text)
+    dropped = {
+        ord(character): None
+        for character in set(text)
+        if character in _FILLERS
+        or (unicodedata.category(character) in {"Cf", "Cc", "Mn", "Me"} and not character.isspace())
+    }
+    return text.translate(dropped) if dropped else text
+
+
+_FILLERS = frozenset("\u115f\u1160\u2800\u3164")  # letters and symbols that show as nothing
+
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([nrtfv])|([\"'`/\\]))")
+_PERCENT = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+
+
+def _unescape(escape: re.Match[str]) -> str:
+    four, two, blank, itself = escape.groups()
+    if code := four or two:
+        return chr(int(code, 16))
+    return "\n" if blank else itself
+
+
+def _unquote(run: re.Match[str]) -> str:
+    return bytes.fromhex(run[0].replace("%", "")).decode("utf-8", "replace")
+
+
+# What tells a credential from words
+
+_PLACEHOLDER = re.compile(r"(?i:example|placeholder|redacted|x{8})|0{16}")
+_WORDLIKE = re.compile(
+    r"[A-Z]?[a-z]{1,23}|[A-Z]{2,24}|\d{1,4}"
+    r"|(?:[a-z]{2,12}|[A-Z][a-z]{2,12}|[A-Z]{2,12})(?:[A-Z][a-z]{2,12}){0,3}\d{0,2}"
+)
+
+
+def _is_word(piece: str) -> bool:
+    """Whether a run of letters and digits reads as a word, a short number or an identifier."""
+    if len(piece) == 1:
+        return piece in "aAI"
+    return _WORDLIKE.fullmatch(piece) is not None
+
+
+def _is_placeholder(body: str) -> bool:
+    """Whether a body in the shape of a credential can't be one."""
+    if _PLACEHOLDER.search(body):
+        return True
+    pieces = _ALNUM.findall(body)
+    return len(pieces) > 1 and all(map(_is_word, pieces))
+
+
+@dataclass(frozen=True)
+class _Broken:
+    """What follows a prefix: runs of letters and digits, and what stands before each."""
+
+    pieces: list[str]
+    gaps: list[str]
+    end: int
+
+    @property
+    def evenly_cut(self) -> bool:
+        """Whether the inner pieces are of one length: someone grouped a token."""
+        inner = self.pieces[1:-1]
+        return len(inner) > 1 and len({len(piece) for piece in inner}) == 1
+
+    @property
+    def looks_random(self) -> bool:
+        """Whether the pieces are rather parts of one token than words after a prefix."""
+        pieces = self.pieces
+        random = sum(len(piece) for piece in pieces if not _is_word(piece))
+        total = sum(map(len, pieces))
+        if self.evenly_cut and (len(pieces) > 8 or random * 4 >= total):  # noqa: PLR2004
+            return True
+        if _is_word(pieces[0]) or not _joins(self.gaps[0]):
+            return False
+        if random == total:
+            return True
+        return random * 2 >= total and all(map(_joins, self.gaps[1:]))
+
+
+def _joins(gap: str) -> bool:
+    """Whether what stands between two pieces may be a break in a token, not a blank in prose."""
+    return "\n" in gap or "+" in gap or not any(c.isspace() or c in "\"'`" for c in gap)
+
+
+def _broken(text: str, start: int, length: int) -> _Broken | None:
+    """The pieces from a position on that make up a length, or None when they end before it."""
+    pieces: list[str] = []
+    gaps: list[str] = []
+    while length > 0:
+        step = _STEP.match(text, start)
+        if step is None or ".." in step["gap"]:
+            return None
+        piece = step["piece"][:length]
+        pieces.append(piece)
+        gaps.append(step["gap"])
+        length -= len(piece)
+        start = step.start("piece") + len(piece)
+    return _Broken(pieces, gaps, start)
+
+
+# Tokens: a prefix, then a body
+
+_Detector = Callable[[str, str], Secret | None]
+
+
+@dataclass(frozen=True)
+class _Token:
+    """A format that is a public prefix and a body.
+
+    In `prefix`, `?` is any small letter. `body` is the pattern of a body as written; `length` is how many letters and digits of it are
+    needed when it is broken.
+    """
+
+    detector: str
+    prefix: str
+    body: str
+    length: int
+
+    def __call__(self, text: str, squeezed: str) -> Secret | None:
+        lead = self.prefix.partition("?")[0]
+        if "".join(_ALNUM.findall(lead)) not in squeezed:
+            return None
+        body = _pattern(self.body)
+        for prefix in _spread(self.prefix).finditer(text):
+            if _holds(text, prefix.end(), body, self.length):
+                return Secret(self.detector, lead)
+        return None
+
+
+def _holds(text: str, start: int, body: re.Pattern[str], length: int) -> bool:
+    """Whether the body of a credential starts here, as written or broken."""
+    written = body.match(text, start)
+    if written:
+        return not _is_placeholder(written[0])
+    broken = _broken(text, start, length)
+    if broken is None or broken.gaps == [""]:
+        return False
+    return broken.looks_random and not _is_placeholder("".join(broken.pieces))
+
+
+@cache
+def _pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+@cache
+def _spread(prefix: str) -> re.Pattern[str]:
+    """The pattern of a prefix, also with separators between its characters.
+
+    The first character stands before the look behind it, so that a search can leap to it.
+    """
+    first, *others = ("[a-z]" if c == "?" else re.escape(c) for c in prefix)
+    return re.compile((_SEPARATOR + "{0,24}").join([f"{first}(?<![A-Za-z0-9]{first})", *others]))
+
+
+_TOKENS = (
+    _Token("zero-memory-token", "zmt_", r"[A-Za-z0-9]{6,64}_[A-Za-z0-9_-]{16,128}", 40),
+    *(
+        _Token("github-token", f"gh{kind}_", r"[A-Za-z0-9]{36,128}", 36)
+        for kind in "pousr"  # personal, OAuth, user-to-server, server-to-server, refresh
+    ),
+    _Token("github-fine-grained-token", "github_pat_", r"[A-Za-z0-9_]{40,128}", 40),
+    _Token("slack-token", "xox?-", r"[A-Za-z0-9-]{20,128}", 20),
+    _Token("anthropic-key", "sk-ant-", r"[A-Za-z0-9_-]{24,128}", 24),
+    *(
+        _Token("openai-key", f"sk-{kind}-", r"[A-Za-z0-9_-]{32,128}", 32)
+        for kind in ("proj", "svcacct", "service", "admin", "None")
+    ),
+    _Token("openai-key", "sk-", r"[A-Za-z0-9]{40,128}", 40),
+    *(
+        _Token("stripe-key", f"{kind}_{mode}_", r"[A-Za-z0-9]{16,128}", 16)
+        for kind in ("sk", "rk")
+        for mode in ("live", "test")
+    ),
+    _Token("stripe-webhook-secret", "whsec_", r"[A-Za-z0-9+/]{24,128}", 24),
+    _Token("google-api-key", "AIza", r"[A-Za-z0-9_-]{35}", 28),
+    _Token("npm-token", "npm_", r"[A-Za-z0-9]{36,128}", 36),
+    _Token("pypi-token", "pypi-", r"Ag[A-Za-z0-9_-]{48,128}", 50),
+    *(
+        _Token("gitlab-token", f"{kind}-", r"[A-Za-z0-9_-]{20,128}", 16)
+        for kind in (  # docs.gitlab.com/security/tokens: token prefixes
+            *("glpat", "glrt", "glrtr", "gldt", "glcbt", "glptt", "glft", "glimt", "glagent"),
+            *("glsoat", "gloas", "glffct", "glwt"),
+        )
+    ),
+    _Token("gitlab-token", "GR1348941", r"[A-Za-z0-9_-]{20,128}", 16),
+    _Token("hugging-face-token", "hf_", r"[A-Za-z0-9]{34,128}", 34),
+    _Token("hugging-face-token", "api_org_", r"[A-Za-z0-9]{34,128}", 34),
+)
+
+
+# Formats with a shape of their own
+
+
+def _private_key(text: str, squeezed: str) -> Secret | None:
+    """A PEM or armoured private key of any kind that has a body, and a service account's."""
+    if "PRIVATEKEY" not in squeezed:
+        return None
+    for header in _spread("PRIVATEKEY").finditer(text):
+        opening = "".join(_ALNUM.findall(text, max(0, header.start() - 80), header.start()))
+        if "BEGIN" in opening and _is_key_body(text, _PEM_HEADERS.match(text, header.end())):
+            if "serviceaccount" in squeezed:
+                return Secret("gcp-service-account-key", "-----BEGIN")
+            return Secret("private-key", "-----BEGIN")
+    return None
+
+
+_PEM_HEADERS = re.compile(
+    r"(?:[\W_]{0,64}(?:BLOCK|Proc-Type\W{1,3}4,ENCRYPTED|DEK-Info\W{1,3}[A-Z0-9-]{1,32},[0-9A-F]{1,64}"
+    r"|(?:Version|Comment|Hash|Charset|Subject): [^\n]{0,200}\n)){0,8}"
+)
+_KEY_BODY = 40  # letters and digits; the shortest keys, of Ed25519, have 64 characters
+
+
+def _is_key_body(text: str, headers: re.Match[str] | None) -> bool:
+    body = headers and _broken(text, headers.end(), _KEY_BODY)
+    if not body or _is_placeholder("".join(body.pieces)):
+        return False
+    random = sum(len(piece) for piece in body.pieces if not _is_word(piece))
+    return body.evenly_cut or (not _is_word(body.pieces[0]) and random * 2 >= _KEY_BODY)
+
+
+_UPPER = re.compile(r"[A-Z0-9]+")
+
+
+def _aws_access_key_id(text: str, squeezed: str) -> Secret | None:
+    """An access key id: its prefix and exactly sixteen upper-case letters and digits."""
+    for prefix in ("AKIA", "ASIA"):
+        if prefix not in squeezed:
+            continue
+        for found in _spread(prefix).finditer(text):
+            broken = _broken(text, found.end(), 16)
+            if (
+                broken
+                and _UPPER.fullmatch(body := "".join(broken.pieces))
+                and not _ALNUM.match(text, broken.end)
+                and (broken.gaps == [""] or broken.looks_random)
+                and not _is_placeholder(body)
+            ):
+                return Secret("aws-access-key-id", prefix)
+    return None
+
+
+_AWS_ID = re.compile(r"(?:AKIA|ASIA)[A-Z0-9]{16}")
+_AWS_SECRET = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=])")
+_AWS_LABEL = re.compile(
+    r"(?i:secret[\W_]?access[\W_]?key|aws[\W_]?secret(?:[\W_]?key)?)[^\w<({\[$]{1,8}"
+)
+_BESIDE = 200  # characters between an access key id and its secret
+
+
+def _aws_secret_key(text: str, squeezed: str) -> Secret | None:
+    """A secret access key behind its label, or beside an access key id, be that a sample."""
+    lowered = squeezed.lower()
+    if "secretaccesskey" in lowered or "awssecret" in lowered:
+        for label in _AWS_LABEL.finditer(text):
+            broken = _broken(text, label.end(), 36)
+            if (value := _AWS_SECRET.match(text, label.end())) and _is_aws_secret(value[0]):
+                return Secret("aws-secret-access-key", value[0][:3])
+            if broken and broken.looks_random and _is_aws_secret("".join(broken.pieces)):
+                return Secret("aws-secret-access-key", broken.pieces[0][:3])
+    if "AKIA" in squeezed or "ASIA" in squeezed:
+        for key_id in _AWS_ID.finditer(text):
+            beside = (max(0, key_id.start() - _BESIDE), key_id.end() + _BESIDE)
+            for value in _AWS_SECRET.finditer(text, *beside):
+                if _is_aws_secret(value[0]):
+                    return Secret("aws-secret-access-key", value[0][:3])
+    return None
+
+
+def _is_aws_secret(value: str) -> bool:
+    """Whether forty characters are rather a key than a hash or a path."""
+    mixed = all(re.search(kind, value) for kind in ("[a-z]", "[A-Z]", "[0-9]"))
+    return mixed and not _is_placeholder(value)
+
+
+_AZURE_LABEL = re.compile(r"(?i:account[\W_]?key)[^\w<({\[$]{1,8}")
+_AZURE_KEY = re.compile(r"[A-Za-z0-9+/]{86}==")  # 64 bytes
+
+
+def _azure_storage_key(text: str, squeezed: str) -> Secret | None:
+    """The key of a storage account, in a connection string or behind its label."""
+    if "accountkey" not in squeezed.lower():
+        return None
+    for label in _AZURE_LABEL.finditer(text):
+        if _holds(text, label.end(), _AZURE_KEY, 76):
+            return Secret("azure-storage-key", "AccountKey=")
+    return None
+
+
+_JWT = re.compile(
+    r"eyJ(?<![A-Za-z0-9]eyJ)[A-Za-z0-9_-]{10,2048}+\.[A-Za-z0-9_-]{2,16384}+\.([A-Za-z0-9_-]{20,128})"
+)
+_JWT_OPENINGS = ("eyJhbGci", "eyJ0eXAi", "eyJraWQi", "eyJjdHki", "eyJlbmMi", "eyJ4NXQi", "eyJqa3Ui")
+_JWT_SPAN = 4096  # characters in which a broken token is put together
+_BREAK = r"[^\w.\n]{0,64}+\n[^\w.]{0,64}+"
+_LINE_BREAK = re.compile(rf"(?<=\.){_BREAK}|{_BREAK}(?!eyJ)")
+_FIRST_BREAK = re.compile(r"[^A-Za-z0-9.]+")
+
+
+def _json_web_token(text: str, squeezed: str) -> Secret | None:
+    """A signed token of three parts; two parts, or parts named in words, are none."""
+    if "eyJ" not in squeezed:
+        return None
+    written = any(not _is_placeholder(token[1]) for token in _JWT.finditer(text))
+    if written or _has_broken_jwt(text, squeezed):
+        return Secret("json-web-token", "eyJ")
+    return None
+
+
+def _has_broken_jwt(text: str, squeezed: str) -> bool:
+    if not any(opening in squeezed for opening in _JWT_OPENINGS):
+        return False
+    if any(map(_is_whole_jwt, _JWT.finditer(_LINE_BREAK.sub("", text)))):
+        return True
+    for opening in _spread("eyJ").finditer(text):
+        span = text[opening.start() : opening.start() + _JWT_SPAN]
+        if not "".join(_ALNUM.findall(span[:128])).startswith(_JWT_OPENINGS):
+            continue
+        if _is_dotted_jwt(text, opening.end()):
+            return True
+        if separator := _FIRST_BREAK.search(span):
+            token = _JWT.match(span.replace(separator[0], ""))
+            if token and _is_whole_jwt(token):
+                return True
+    return False
+
+
+def _is_whole_jwt(token: re.Match[str]) -> bool:
+    """Whether the header is a JSON object and the signature no words run together."""
+    if _turns(token[1][:20]) < 5 or _is_placeholder(token[1]):  # noqa: PLR2004
+        return False
+    header = token[0].partition(".")[0]
+    try:
+        return isinstance(json.loads(base64.urlsafe_b64decode(header + "===")), dict)
+    except ValueError:
+        return False
+
+
+def _turns(run: str) -> int:
+    """How often lower case, upper case and digits take turns: often in a random run."""
+    kinds = [(c.islower(), c.isupper()) for c in run]
+    return sum(left != right for left, right in pairwise(kinds))
+
+
+def _is_dotted_jwt(text: str, start: int) -> bool:
+    """Whether a token has dots inside its parts, so that the parts can't be told apart."""
+    broken = _broken(text, start, 80)
+    if broken is None or not broken.looks_random:
+        return False
+    return sum("." in gap for gap in broken.gaps) > 3 and all(map(_joins, broken.gaps))  # noqa: PLR2004
+
+
+_URL = re.compile(
+    r"://(?:[^\s/?#@:()<>\[\]\"'`,;|]{0,256}|<[^\s<>@:]{1,64}>):"
+    rf"(?P<password>{_NO_PORT}[^\s@\"`]{{1,256}}(?:\n[ \t]*[^\s@\"`]{{1,256}}){{0,2}})@(?!sha256:)"
+)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*$")
+_TO_FILL_IN = re.compile(
+    r"\$\{?\w+\}?|\$\{[^{}]*\}|\$?\(.*\)|<.*>|\{.*\}|\[.*\]|%\w+%|%(?:\(\w*\))?[sdv]"
+    r"|[*•.…_?-]+|[xX]{2,}|(?i:your[-_].*)"
+    r"|[A-Z_]*(?:PASS|PASSWORD|PASSWD|PWD|SECRET|TOKEN|KEY|PAT|PORT)[A-Z_]*"
+)
+
+
+def _url_password(text: str, _squeezed: str) -> Secret | None:
+    """A URL of any scheme with a password before its host."""
+    for url in _URL.finditer(text):
+        password = url["password"]
+        if not any(
+            _TO_FILL_IN.fullmatch(part) or _PLACEHOLDER.search(part)
+            for part in (password, re.split("[/?#]", password)[0])
+        ):
+            scheme = _SCHEME.search(text, max(0, url.start() - 12), url.start())
+            return Secret("url-password", f"{scheme[0] if scheme else ''}://")
+    return None
+
+
+_DETECTORS: tuple[_Detector, ...] = (
+    _private_key,
+    *_TOKENS,
+    _aws_access_key_id,
+    _aws_secret_key,
+    _azure_storage_key,
+    _json_web_token,
+    _url_password,
+)
