@@ -1,53 +1,76 @@
 # Everything a person or CI runs. Needs Python 3.11 or newer, git and make; the rest is set up here.
 
+# With -C, make would announce its folder on standard output, which belongs to the service.
+MAKEFLAGS += --no-print-directory
+
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/pip --quiet --disable-pip-version-check
 ARGS ?=
 
-.PHONY: serve test lint types imports template check lock clean
+.DEFAULT_GOAL := help
+.PHONY: help serve test lint format types imports template build check lock clean
 
-# Set-up noise goes to standard error: standard output belongs to the service.
-$(VENV)/serve.stamp: requirements/run.txt pyproject.toml
-	@{ $(PYTHON) -m venv $(VENV) && \
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/run.txt && \
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
-	touch $@; } >&2
+help: ## list what can be made
+	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
-$(VENV)/test.stamp: $(VENV)/serve.stamp requirements/dev.txt
-	@{ $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/dev.txt && \
-	touch $@; } >&2
-
-serve: $(VENV)/serve.stamp ## set up and run the service on this machine
+serve: $(VENV)/serve.stamp ## set up, and run the service on this machine
 	@exec $(BIN)/zm serve $(ARGS)
 
-test: $(VENV)/test.stamp ## set up and pass the tests
-	$(BIN)/pytest -n auto $(ARGS)
+test: $(VENV)/test.stamp ## set up, and pass the tests
+	@$(BIN)/pytest -n auto $(ARGS)
+
+check: lint types imports template ## every gate that reads and does not run
 
 lint: $(VENV)/test.stamp
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/deptry .
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/deptry .
+
+format: $(VENV)/test.stamp ## write the code as the formatter does
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
 
 types: $(VENV)/test.stamp
-	$(BIN)/basedpyright
+	@$(BIN)/basedpyright
 
 imports: $(VENV)/test.stamp
-	$(BIN)/lint-imports
+	@$(BIN)/lint-imports
 
 template: $(VENV)/test.stamp
-	$(BIN)/cfn-lint template.yaml
+	@$(BIN)/cfn-lint template.yaml
 
-check: lint types imports template test
+build: ## build functions and layers for Lambda (needs the SAM command line and Python 3.13)
+	@sam build
 
-COMPILE := uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-emit-find-links --no-header --no-annotate
+# Set-up speaks on standard error.
+$(VENV)/serve.stamp: requirements/run.txt pyproject.toml
+	@{ $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	|| { echo "$(PYTHON) is older than 3.11: make $(MAKECMDGOALS) PYTHON=python3.11"; exit 1; }; \
+	echo "Setting up $(VENV) …"; \
+	$(PYTHON) -m venv $(VENV) \
+	&& $(PIP) install --no-deps --require-hashes --requirement requirements/run.txt \
+	&& $(PIP) install --no-deps --no-build-isolation --editable . \
+	&& touch $@; } >&2
+
+$(VENV)/test.stamp: $(VENV)/serve.stamp requirements/dev.txt
+	@{ echo "Setting up the tests …"; \
+	$(PIP) install --no-deps --require-hashes --requirement requirements/dev.txt \
+	&& touch $@; } >&2
+
+COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url \
+	--no-emit-find-links --no-header --no-annotate
+MACHINE := --universal --python-version 3.11
+LAMBDA := --python-platform aarch64-manylinux_2_28 --python-version 3.13
 
 lock: $(VENV)/serve.stamp ## pin the newest versions that pyproject.toml allows
-	$(BIN)/pip install --quiet uv
-	printf 'hatchling\neditables\n' >$(VENV)/build.in
-	$(BIN)/$(COMPILE) pyproject.toml $(VENV)/build.in -o requirements/run.txt
-	$(BIN)/$(COMPILE) --group dev -c requirements/run.txt pyproject.toml -o requirements/dev.txt
+	@$(PIP) install uv
+	@printf 'hatchling\neditables\n' >$(VENV)/build.in
+	@$(COMPILE) $(MACHINE) --upgrade pyproject.toml $(VENV)/build.in -o requirements/run.txt
+	@$(COMPILE) $(MACHINE) --upgrade --group dev -c requirements/run.txt pyproject.toml \
+		-o requirements/dev.txt
+	@$(COMPILE) $(LAMBDA) -c requirements/run.txt requirements/lambda.in -o requirements/lambda.txt
 
-clean:
-	rm -rf $(VENV) .aws-sam .pytest_cache .ruff_cache .hypothesis
+clean: ## remove everything that was set up or built
+	@rm -rf $(VENV) .aws-sam .pytest_cache .ruff_cache .import_linter_cache .hypothesis

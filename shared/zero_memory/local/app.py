@@ -17,14 +17,15 @@ from zero_memory.local.gateway import (
     http_answer,
     http_event,
 )
+from zero_memory.mcp.http import MAX_BODY_BYTES
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
-# Past the handlers' own limit of 1 MB, so that they see that a body is too long, and say so.
-KEPT_BODY_BYTES = 2 * 1024 * 1024
+# One byte past what handlers take, so that they see that a body is too long, and say so.
+KEPT_BODY_BYTES = MAX_BODY_BYTES + 1
 # Read and dropped, since most clients read no answer before their whole body is sent.
 DRAINED_BODY_BYTES = 64 * 1024 * 1024
 

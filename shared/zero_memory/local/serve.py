@@ -14,9 +14,10 @@ from typing import Any
 import uvicorn
 from typing_extensions import override
 
-from zero_memory.adapters.sqlite import SqliteTable
+from zero_memory.adapters.sqlite import NewerSchemaError, SqliteTable
 from zero_memory.local.app import Application, application
 from zero_memory.local.deployment import Function, deployment_folder, read_deployment
+from zero_memory.local.expiry import Expiry
 from zero_memory.local.failures import FailureQueue
 from zero_memory.local.functions import Invoke, invoker
 from zero_memory.local.home import (
@@ -29,6 +30,7 @@ from zero_memory.local.home import (
 )
 from zero_memory.local.stream import Pump
 from zero_memory.runtime import bootstrap
+from zero_memory.runtime.bootstrap import Composition
 from zero_memory.runtime.settings import Settings
 
 HOST = "127.0.0.1"
@@ -45,9 +47,8 @@ def serve(home: Path, port: int, announce: Callable[[Ready], None]) -> None:
         stack.enter_context(hold(home))
         listener = stack.enter_context(_listen(port))
         services = bootstrap.use(Settings(home="local", data_dir=home))
-        table = services.table
-        if not isinstance(table, SqliteTable):
-            raise TypeError("only the local home has an outbox to deliver from")
+        table = _local_table(services)
+        stack.callback(table.close)
         token_file = first_start(home, table, services.clock)
 
         deployment = read_deployment(deployment_folder())
@@ -57,6 +58,9 @@ def serve(home: Path, port: int, announce: Callable[[Ready], None]) -> None:
         pump = Pump(table, deployment.streams, invoke, FailureQueue(home / FAILURES_FILE))
         pump.start()
         stack.callback(pump.stop)
+        expiry = Expiry(table, services.clock)
+        expiry.start()
+        stack.callback(expiry.stop)
         executor = ThreadPoolExecutor(HANDLER_THREADS, thread_name_prefix="handler")
         stack.callback(executor.shutdown)
 
@@ -65,6 +69,16 @@ def serve(home: Path, port: int, announce: Callable[[Ready], None]) -> None:
         stack.enter_context(announced(home, ready))
         app = application(deployment.routes, _waking(invoke, pump), executor)
         _serve_http(app, listener, lambda: announce(ready))
+
+
+def _local_table(services: Composition) -> SqliteTable:
+    try:
+        table = services.table
+    except NewerSchemaError as newer:
+        raise CannotServe(f"{newer}.") from newer
+    if not isinstance(table, SqliteTable):
+        raise TypeError("only the local home has an outbox to deliver from")
+    return table
 
 
 def _waking(invoke: Invoke, pump: Pump) -> Invoke:
