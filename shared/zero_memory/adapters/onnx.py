@@ -10,14 +10,11 @@ import onnxruntime as ort
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
+from zero_memory.adapters.bundled_model import CARD
 from zero_memory.ports.embedder import Span
-
-MODEL = "e5-small-v2-int8@7d9092cb"
-"""Name, and the first digits of the graph's SHA-256 (layers/embedding/model.sha256)."""
 
 _GRAPH = "e5-small-v2-q.onnx"
 _TOKENIZER = "e5-small-v2-q-tokenizer.json"
-_DIMENSIONS = 384
 _LIMIT = 512
 _QUERY, _PASSAGE = "query: ", "passage: "
 _OVERLAP = 64
@@ -34,9 +31,9 @@ class OnnxEmbedder:
     its activations per tensor, so that texts in one batch would change each other's vectors.
     """
 
-    model = MODEL
-    dimensions = _DIMENSIONS
-    languages = ("en",)
+    model = CARD.model
+    dimensions = CARD.dimensions
+    languages = CARD.languages
 
     def __init__(self, folder: Path, *, threads: int = 2) -> None:
         self._tokenizer = Tokenizer.from_file(str(folder / _TOKENIZER))
@@ -82,7 +79,7 @@ class OnnxEmbedder:
 
     def embed_passages(self, passages: Sequence[str]) -> NDArray[np.float32]:
         """Raises ValueError for a passage past the model's limit."""
-        vectors = np.empty((len(passages), _DIMENSIONS), np.float32)
+        vectors = np.empty((len(passages), CARD.dimensions), np.float32)
         for row, passage in enumerate(passages):
             content = self._encode(passage).ids
             if len(content) > self._room:

@@ -17,6 +17,7 @@ class ErrorCode(StrEnum):
 
     @property
     def http_status(self) -> int:
+        """The HTTP status of an answer with this code."""
         return _HTTP_STATUS[self]
 
 

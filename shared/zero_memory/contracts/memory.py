@@ -5,14 +5,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from zero_memory.contracts.model import (
+    MAX_ENTITIES,
+    MAX_LINKS,
+    MAX_SUPERSEDES,
     Arguments,
     Content,
     Hint,
     MemoryId,
     Name,
     NoNul,
+    Reason,
     Result,
-    ShortText,
 )
 
 KindName = Literal[
@@ -72,9 +75,9 @@ class RememberArguments(Arguments):
     scope: ScopeName | None = None
     project_hint: ProjectHint | None = None
     thread: ThreadToken | None = None
-    entities: Annotated[list[Name], Field(max_length=32)] | None = None
-    supersedes: Annotated[list[MemoryId], Field(max_length=10)] | None = None
-    links: Annotated[list[Link], Field(max_length=5)] | None = None
+    entities: Annotated[list[Name], Field(max_length=MAX_ENTITIES)] | None = None
+    supersedes: Annotated[list[MemoryId], Field(max_length=MAX_SUPERSEDES)] | None = None
+    links: Annotated[list[Link], Field(max_length=MAX_LINKS)] | None = None
     original: Annotated[
         Content | None,
         Field(description="The words in the source language, when that was not English."),
@@ -120,6 +123,8 @@ class RememberResult(Result):
     id: str
     scope: str
     deduplicated: bool = False
+    routed_to_project: bool = False
+    routing_reason: str | None = None
     anchors: list[str] = Field(default_factory=list)
     superseded: list[str] = Field(default_factory=list)
     skipped_supersedes: list[SkippedSupersede] = Field(default_factory=list)
@@ -210,7 +215,7 @@ class ForgetArguments(Arguments):
     """What `forget` takes."""
 
     memory_id: MemoryId
-    reason: ShortText
+    reason: Reason
 
 
 class RestoreArguments(Arguments):
@@ -299,20 +304,23 @@ class ScopeDescription(Result):
 
 
 class Home(Result):
-    """Where memories live, and how well retrieval works there."""
+    """Where memories live, and what finds them there."""
 
+    table: str
+    search: str
     embedder: str
     dimensions: int
     languages: list[str]
-    index: str
-    degraded: bool
-    degraded_reason: str | None = None
 
 
 class DescribeScopeResult(Result):
-    """What `describe_scope` answers: one scope, or all that the caller may read."""
+    """What `describe_scope` answers: one scope, or those that the caller may read.
+
+    Of many, the first are described and the others named in `more_scopes`.
+    """
 
     scopes: list[ScopeDescription]
+    more_scopes: list[str]
     home: Home
     limits: dict[str, int]
     session: SessionState

@@ -13,6 +13,23 @@ from pydantic import (
 
 CONTRACT_VERSION = 1
 
+MAX_CONTENT_CHARACTERS = 32_000
+MAX_LOOP_CHARACTERS = 2_000
+MAX_SOURCE_BYTES = 4_096
+MAX_ENTITIES = 32
+MAX_SUPERSEDES = 10
+MAX_LINKS = 5
+
+LIMITS = {
+    "content_characters": MAX_CONTENT_CHARACTERS,
+    "loop_characters": MAX_LOOP_CHARACTERS,
+    "source_bytes": MAX_SOURCE_BYTES,
+    "entities": MAX_ENTITIES,
+    "supersedes": MAX_SUPERSEDES,
+    "links": MAX_LINKS,
+}
+"""What one `remember` may hold, for people and agents to read."""
+
 
 def _no_nul(text: str) -> str:
     if "\x00" in text:
@@ -20,10 +37,23 @@ def _no_nul(text: str) -> str:
     return text
 
 
-NoNul = AfterValidator(_no_nul)
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
 
-Content = Annotated[str, StringConstraints(min_length=1, max_length=32_000), NoNul]
-ShortText = Annotated[str, StringConstraints(min_length=1, max_length=2_000), NoNul]
+
+NoNul = AfterValidator(_no_nul)
+NotBlank = AfterValidator(_not_blank)
+
+Content = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=MAX_CONTENT_CHARACTERS),
+    NoNul,
+    NotBlank,
+]
+# A reason is kept in the memory's small record, which every update pays for.
+Reason = Annotated[str, StringConstraints(min_length=1, max_length=500), NoNul, NotBlank]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200), NoNul]
 Hint = Annotated[str, StringConstraints(min_length=1, max_length=1_000), NoNul]
 MemoryId = Annotated[str, StringConstraints(pattern=r"^mem_[0-9A-HJKMNP-TV-Z]{26}$")]

@@ -44,7 +44,10 @@ class IndexDocument:
 
 @dataclass(frozen=True)
 class SearchFilter:
-    """Which memories a query may touch: scope ids, kinds (None: all), live at a moment (None: now)."""
+    """Which memories a query may touch: in these scopes, of these kinds, live at a moment.
+
+    No kinds: all of them. No moment: now.
+    """
 
     visible_in: tuple[str, ...]
     kinds: tuple[str, ...] | None = None

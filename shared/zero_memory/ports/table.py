@@ -28,7 +28,7 @@ class LimitExceeded(Exception):
 
 
 class TableUnavailable(Exception):
-    """The table did not answer within its time and retries; a write may or may not have happened."""
+    """The table did not answer within its time and retries; a write may have happened."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ Action = Put | Delete | Check
 
 @dataclass(frozen=True)
 class Page(Generic[R_co]):
-    """A page of a query. `next` continues behind it (pass it as `after`); None: this was the last."""
+    """A page of a query. `next`, passed as `after`, continues behind it; None: no more."""
 
     records: tuple[R_co, ...]
     next: str | None

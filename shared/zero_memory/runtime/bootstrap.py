@@ -4,8 +4,10 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from zero_memory.adapters.bundled_model import CARD
 from zero_memory.adapters.clock import SystemClock
 from zero_memory.ports.clock import Clock
+from zero_memory.ports.services import HomeCard
 from zero_memory.ports.table import Table
 from zero_memory.runtime.settings import Settings
 
@@ -61,6 +63,12 @@ class Composition:
     def embedder(self) -> "Embedder":
         """The bundled ONNX model."""
         return self._embedder()
+
+    @property
+    def home(self) -> HomeCard:
+        """What the settings put behind the ports."""
+        table = "dynamodb" if self.settings.home == "aws" else "sqlite"
+        return HomeCard(table=table, search=self.settings.search, embedder=CARD)
 
 
 def _table(settings: Settings) -> Table:

@@ -6,7 +6,9 @@ import hmac
 import json
 from collections.abc import Mapping
 
-from zero_memory.contracts.errors import validation_failed
+from zero_memory.contracts.errors import unauthorized, validation_failed
+from zero_memory.ports.table import Table
+from zero_memory.scopes.model import Person
 
 _SEAL_BYTES = 16
 
@@ -39,3 +41,11 @@ def unseal(cursor: str, *, key: bytes, query: Mapping[str, object]) -> str:
 def _mac(raw: bytes, key: bytes, query: Mapping[str, object]) -> bytes:
     bound = json.dumps(query, sort_keys=True).encode() + b"\n" + raw
     return hmac.new(key, bound, hashlib.sha256).digest()[:_SEAL_BYTES]
+
+
+def seal_key_of(table: Table, person: str) -> bytes:
+    """The key that this person's cursors are sealed with. Raises `unauthorized` when gone."""
+    found = table.get(Person, person)
+    if found is None:
+        raise unauthorized("This account was deleted.")
+    return found.seal_key

@@ -1,0 +1,163 @@
+"""Candidates for a query: what the index holds, and what was written since, scored alike."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zero_memory.memory.model import Meta, PendingMarker, SearchRecord
+from zero_memory.memory.reading import load_visible
+from zero_memory.ports.search_index import (
+    CorpusStatistics,
+    IndexUnavailable,
+    LexicalMatch,
+    SearchAnswer,
+    SearchFilter,
+    SearchIndex,
+    SemanticMatch,
+)
+from zero_memory.ports.table import Table, ref
+from zero_memory.retrieval.vectors import cosines
+from zero_memory.scopes.visibility import ReadSet, scope_filter
+
+# A read looks at this many pending writes of each scope; more is said as `index_behind`.
+_PENDING_READ = 200
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query as both legs take it, and the model that its vector is of."""
+
+    model: str
+    vector: NDArray[np.float32]
+    tokens: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What may answer a query: both legs' matches among memories that the caller may see.
+
+    `degraded` says why candidates may be missing, None when none can be.
+    """
+
+    semantic: tuple[SemanticMatch, ...]
+    lexical: tuple[LexicalMatch, ...]
+    statistics: CorpusStatistics
+    metas: Mapping[str, Meta]
+    degraded: str | None
+
+
+def gather(
+    table: Table,
+    index: SearchIndex,
+    *,
+    read_set: ReadSet,
+    query: Query,
+    limit: int,
+    kinds: frozenset[str] | None = None,
+    alive_at: int | None = None,
+) -> Candidates:
+    """Each leg's `limit` best candidates of the index, merged with every pending write.
+
+    Markers are read before the index, so that a write which the indexer settles in between is in
+    one of the two. What the index says of a pending memory is out of date and not used.
+    """
+    pending, behind = _pending(table, read_set)
+    where = SearchFilter(
+        visible_in=scope_filter(read_set),
+        kinds=tuple(sorted(kinds)) if kinds is not None else None,
+        alive_at=alive_at,
+    )
+    degraded = "index_behind" if behind else None
+    try:
+        found = index.search(where, vector=query.vector, tokens=query.tokens, limit=limit)
+    except IndexUnavailable as failure:
+        found = SearchAnswer((), (), CorpusStatistics())
+        degraded = f"index_unavailable: {failure}"
+    ids = [match.memory_id for match in (*found.semantic, *found.lexical)]
+    metas = {
+        memory_id: meta
+        for memory_id, meta in load_visible(table, [*ids, *pending], read_set).items()
+        if (kinds is None or meta.kind in kinds) and alive(meta, alive_at)
+    }
+    fresh = _records(table, [metas[memory_id] for memory_id in pending if memory_id in metas])
+    settled = metas.keys() - set(pending)
+    return Candidates(
+        semantic=(
+            *(match for match in found.semantic if match.memory_id in settled),
+            *_semantic(fresh, query),
+        ),
+        lexical=(
+            *(match for match in found.lexical if match.memory_id in settled),
+            *_lexical(fresh, query),
+        ),
+        statistics=_with_fresh(found.statistics, fresh, query),
+        metas=metas,
+        degraded=degraded,
+    )
+
+
+def alive(meta: Meta, at: int | None) -> bool:
+    """Whether a memory holds at a moment (None: today)."""
+    if at is None:
+        return meta.live
+    return any(each.start <= at and (each.end is None or at < each.end) for each in meta.alive)
+
+
+def _pending(table: Table, read_set: ReadSet) -> tuple[list[str], bool]:
+    ids: list[str] = []
+    behind = False
+    for scope in scope_filter(read_set):
+        page = table.query(PendingMarker, scope, limit=_PENDING_READ, newest_first=True)
+        ids.extend(marker.memory_id for marker in page.records)
+        behind = behind or page.next is not None
+    return list(dict.fromkeys(ids)), behind
+
+
+def _records(table: Table, metas: Sequence[Meta]) -> list[SearchRecord]:
+    refs = [ref(SearchRecord, meta.scope, meta.memory_id) for meta in metas]
+    return [record for record in table.get_many(refs) if record is not None] if refs else []
+
+
+def _semantic(fresh: Sequence[SearchRecord], query: Query) -> list[SemanticMatch]:
+    matches: list[SemanticMatch] = []
+    for record in fresh:
+        if record.passage.model != query.model:
+            continue
+        windows = record.passage.windows
+        scores = cosines(query.vector, [window.vector for window in windows])
+        nearest = int(np.argmax(scores))
+        window = windows[nearest]
+        matches.append(
+            SemanticMatch(record.memory_id, float(scores[nearest]), window.start, window.end)
+        )
+    return matches
+
+
+def _lexical(fresh: Sequence[SearchRecord], query: Query) -> list[LexicalMatch]:
+    matches: list[LexicalMatch] = []
+    for record in fresh:
+        tokens = record.passage.tokens
+        frequencies = {token: tokens[token] for token in query.tokens if token in tokens}
+        if frequencies:
+            matches.append(LexicalMatch(record.memory_id, frequencies, sum(tokens.values())))
+    return matches
+
+
+def _with_fresh(
+    statistics: CorpusStatistics, fresh: Sequence[SearchRecord], query: Query
+) -> CorpusStatistics:
+    """The corpus with the fresh writes counted in; the index may count some of them already."""
+    if not fresh:
+        return statistics
+    held = dict(statistics.document_frequency)
+    for record in fresh:
+        for token in query.tokens:
+            if token in record.passage.tokens:
+                held[token] = held.get(token, 0) + 1
+    return CorpusStatistics(
+        documents=statistics.documents + len(fresh),
+        length=statistics.length + sum(sum(each.passage.tokens.values()) for each in fresh),
+        document_frequency=held,
+    )
