@@ -36,11 +36,11 @@ from zero_memory.memory.model import (
 from zero_memory.ports.table import LimitExceeded
 from zero_memory.scopes.model import (
     Attachment,
+    Invitation,
     Member,
     Membership,
     Person,
     PersonToken,
-    ProjectIdentity,
     Scope,
     ScopePath,
     Token,
@@ -258,9 +258,9 @@ PATTERNS = (
     Pattern(ScopePath, "PATH#{path}", "PATH"),
     Pattern(Person, "U#{person}", "PERSON"),
     Pattern(Membership, "U#{person}", "MS#{scope}"),
-    Pattern(ProjectIdentity, "U#{person}", "PI#{identity:digest}"),
     Pattern(PersonToken, "U#{person}", "T#{public_id}"),
     Pattern(Token, "T#{public_id}", "TOKEN"),
+    Pattern(Invitation, "V#{public_id}", "INVITATION", expires=True),
     Pattern(Attachment, "TH#{key:digest}", "ATTACHMENT", expires=True),
     # Views
     Pattern(TimelineEntry, "S#{scope}#{timeline}", "M#{memory_id}", of=Meta, index="gsi1"),

@@ -1,25 +1,19 @@
 """Who calls: people, and the personal access tokens that prove it.
 
-A token is `zmt_<public id>_<secret>`. The public id finds its record, of which the secret's
-SHA-256 alone is kept: a secret of 256 random bits needs no slow hash, since nobody can guess it.
+A token is `zmt_<public id>_<secret>`, of which the secret's hash alone is kept (`scopes.secret`).
 Records are remembered for 4 s, so that a revoked token fails everywhere within 5.
 """
 
-import hmac
-import re
 import secrets
-from base64 import b32encode
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
 from threading import Lock
 
 from zero_memory.contracts.errors import Refusal, not_found, unauthorized, validation_failed
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import (
     Absent,
-    Action,
     AttributeIs,
     ConditionFailed,
     Present,
@@ -28,28 +22,16 @@ from zero_memory.ports.table import (
     ref,
 )
 from zero_memory.scopes.caller import Caller
-from zero_memory.scopes.ids import new_person_id, new_scope_id
-from zero_memory.scopes.model import (
-    GRANTS,
-    Grant,
-    Member,
-    Membership,
-    Person,
-    PersonToken,
-    Scope,
-    ScopeKind,
-    ScopePath,
-    Token,
-)
+from zero_memory.scopes.founding import first_membership, founding
+from zero_memory.scopes.ids import new_person_id
+from zero_memory.scopes.model import GRANTS, Grant, Person, PersonToken, Token
 from zero_memory.scopes.paths import core_path, personal_path
+from zero_memory.scopes.secret import mint, presented
 
 REMEMBERED_MS = 4_000
 REMEMBERED_TOKENS = 4_096
 LABEL_LENGTH = 200
 NAME_LENGTH = 200
-
-_TOKEN = re.compile(r"zmt_([a-z2-7]{16})_([A-Za-z0-9_-]{43})")
-_NOBODY = bytes(32)
 
 
 @dataclass(frozen=True)
@@ -103,13 +85,11 @@ def authenticate(table: Table, clock: Clock, token: str) -> Caller:
     Raises unauthorized, in the same words and after the same comparison whatever is wrong.
     """
     now = clock.now()
-    shape = _TOKEN.fullmatch(token)
-    if shape is None:
+    shown = presented("zmt", token)
+    if shown is None:
         raise _refused()
-    public_id, secret = shape.groups()
-    row = _row(table, public_id, now)
-    expected = _NOBODY if row is None else row.secret_sha256
-    proven = hmac.compare_digest(sha256(secret.encode()).digest(), expected)
+    row = _row(table, shown.public_id, now)
+    proven = shown.proves(None if row is None else row.secret_sha256)
     if row is None or not proven or row.revoked_at is not None:
         raise _refused()
     if row.valid_until is not None and row.valid_until <= now:
@@ -137,44 +117,16 @@ def make_person(table: Table, clock: Clock, name: str = "") -> Person:
     now = clock.now()
     if len(name) > NAME_LENGTH:
         raise validation_failed(f"A person's name has at most {NAME_LENGTH} characters.")
-    person = Person(new_person_id(now), now, secrets.token_bytes(32), name)
+    of = new_person_id(now)
+    person = Person(of, now, secrets.token_bytes(32), name)
     table.transact(
         [
             Put(person, Absent()),
-            *founding(_own(person, "personal", personal_path(person.person)), now),
-            *founding(_own(person, "core", core_path(person.person)), now),
+            *founding(first_membership(of, personal_path(of), "personal", now), now),
+            *founding(first_membership(of, core_path(of), "core", now), now),
         ]
     )
     return person
-
-
-def _own(person: Person, kind: ScopeKind, path: str) -> Membership:
-    return Membership(
-        person=person.person,
-        scope=new_scope_id(person.created_at),
-        role="admin",
-        path=path,
-        kind=kind,
-        owner=person.person,
-    )
-
-
-def founding(membership: Membership, now: int, title: str = "") -> list[Action]:
-    """The actions that make a scope with its first member, unless the path is taken."""
-    scope = Scope(
-        scope=membership.scope,
-        path=membership.path,
-        kind=membership.kind,
-        owner=membership.owner,
-        created_at=now,
-        title=title,
-    )
-    return [
-        Put(ScopePath(membership.path, membership.scope), Absent()),
-        Put(scope, Absent()),
-        Put(membership, Absent()),
-        Put(Member(membership.scope, membership.person, membership.role)),
-    ]
 
 
 def set_disabled(table: Table, person: str, *, disabled: bool) -> Person:
@@ -216,11 +168,10 @@ def make_token(
         raise validation_failed("A token's expiry lies in the future.")
     if len(label) > LABEL_LENGTH:
         raise validation_failed(f"A token's label has at most {LABEL_LENGTH} characters.")
-    public_id = b32encode(secrets.token_bytes(10)).decode().lower()
-    secret = secrets.token_urlsafe(32)
+    minted = mint("zmt")
     row = Token(
-        public_id=public_id,
-        secret_sha256=sha256(secret.encode()).digest(),
+        public_id=minted.public_id,
+        secret_sha256=minted.secret_sha256,
         person=person.person,
         principal=person.person,
         grants=granted,
@@ -228,8 +179,8 @@ def make_token(
         label=label,
         valid_until=expires_at,
     )
-    table.transact([Put(row, Absent()), Put(PersonToken(person.person, public_id))])
-    return f"zmt_{public_id}_{secret}"
+    table.transact([Put(row, Absent()), Put(PersonToken(person.person, minted.public_id))])
+    return minted.text
 
 
 def list_tokens(table: Table, person: str) -> Sequence[Token]:

@@ -19,9 +19,10 @@ GRANTS: tuple[Grant, ...] = get_args(Grant)
 class Scope:
     """A place for memories. Its id is for ever; its path may change.
 
-    Every change of who is in it, or of what its members' records repeat of it, raises `revision`,
-    so that of two racing changes one sees the other. `aliases` are earlier paths, which still
-    lead here.
+    Its owner is always an admin of it. Every change of who is in it, or of what its members'
+    records repeat of it, raises `revision`, so that of two racing changes one sees the other.
+    `aliases` are earlier paths, which still lead here. `name` is the slug that the scope was made
+    or renamed under, before a number told equals apart.
     """
 
     scope: str
@@ -29,10 +30,9 @@ class Scope:
     kind: ScopeKind
     owner: str
     created_at: int
+    name: str = ""
     title: str = ""
     aliases: tuple[str, ...] = ()
-    admins: int = 1
-    members: int = 1
     revision: int = 1
 
 
@@ -48,8 +48,7 @@ class ScopePath:
 class Membership:
     """A person's role in a scope, stored with the person; every right follows from these.
 
-    Path, kind, owner and aliases repeat the scope's, so that one query answers a request. `name`
-    is the slug that the scope was made or renamed under, before a number told equals apart.
+    Path, kind, owner, name and aliases repeat the scope's, so that one query answers a request.
     `known_by` holds the identities (`remote:…`, `path:…`) under which this person's hints reach
     a project, oldest first.
     """
@@ -76,12 +75,19 @@ class Member:
 
 
 @dataclass(frozen=True)
-class ProjectIdentity:
-    """What a person's project is known by."""
+class Invitation:
+    """Lets whoever holds its code join a scope, once; of the secret only a SHA-256 is kept.
 
-    person: str
-    identity: str
+    `inviter` must still be an admin of the scope then. `known_by` holds the remotes of a project.
+    """
+
+    public_id: str
+    secret_sha256: bytes
     scope: str
+    role: Role
+    inviter: str
+    known_by: tuple[str, ...]
+    expires_at: int
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,11 @@ def slug_of_path(path: str) -> str:
     return path.rpartition(".")[2]
 
 
+def renamed_path(path: str, slug: str) -> str:
+    """The path of a project or team under another name; it keeps its maker's id."""
+    return f"{path.rpartition('.')[0]}.{slug}"
+
+
 def own_slug(path: str, person: str) -> str | None:
     """The slug of a well-formed project path under this person's id, else None."""
     prefix = shared_path("proj", person, "")

@@ -9,23 +9,17 @@ path. Nothing is guessed into a project that somebody else owns, where others wo
 
 from dataclasses import dataclass, replace
 
-from zero_memory.contracts.errors import forbidden, validation_failed
+from zero_memory.contracts.errors import validation_failed
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import ConditionFailed, Put, RevisionIs, Table
 from zero_memory.scopes.access import Access, access_of
+from zero_memory.scopes.founding import found
 from zero_memory.scopes.hints import Hint, read_hint
-from zero_memory.scopes.identity import founding
-from zero_memory.scopes.ids import new_scope_id
 from zero_memory.scopes.model import Membership
 from zero_memory.scopes.paths import own_slug, paths_for, slug_of_path
 
-MEMBERSHIPS = 1_000
-"""The most scopes that one person is in: what a request reads of them stays one or two pages."""
-
 PATHS = 24
 """The most paths that a project is known by, for one person; the oldest are forgotten first."""
-
-TITLE_LENGTH = 200
 
 UNRESOLVABLE = "project_hint_unresolvable:"
 
@@ -90,9 +84,8 @@ def open_own_path(table: Table, clock: Clock, access: Access, path: str) -> Memb
     slug = own_slug(path, access.person)
     if slug is None:
         return None
-    return _found(table, clock, access, path, name=slug, title=slug) or access_of(
-        table, access.person
-    ).by_path.get(path)
+    made = found(table, clock, access, path, "project", name=slug, title=slug)
+    return made or access_of(table, access.person).by_path.get(path)
 
 
 def _knows(project: Membership, hint: Hint) -> bool:
@@ -133,11 +126,12 @@ def _make(
         for path in paths_for("proj", access.person, hint.slug)
         if path not in access.by_path and path not in taken
     )
-    made = _found(
+    made = found(
         table,
         clock,
         access,
         path,
+        "project",
         name=hint.slug,
         title=hint.name,
         known_by=(hint.identity,) if hint.identity else (),
@@ -145,40 +139,6 @@ def _make(
     if made is None:
         taken.add(path)
     return made
-
-
-def _found(
-    table: Table,
-    clock: Clock,
-    access: Access,
-    path: str,
-    *,
-    name: str,
-    title: str,
-    known_by: tuple[str, ...] = (),
-) -> Membership | None:
-    """A new project of the caller's at this path; None when the path is taken."""
-    if len(access.memberships) >= MEMBERSHIPS:
-        raise forbidden(
-            f"You are in {MEMBERSHIPS:,} scopes, as many as a person may be. Leave one, or name "
-            "an existing project."
-        )
-    now = clock.now()
-    membership = Membership(
-        person=access.person,
-        scope=new_scope_id(now),
-        role="admin",
-        path=path,
-        kind="project",
-        owner=access.person,
-        name=name,
-        known_by=known_by,
-    )
-    try:
-        table.transact(founding(membership, now, title[:TITLE_LENGTH]))
-    except ConditionFailed:
-        return None
-    return membership
 
 
 def _link(table: Table, project: Membership, hint: Hint) -> Membership | None:
