@@ -146,6 +146,11 @@ class RecallArguments(Arguments):
     project_hint: ProjectHint | None = None
     thread: ThreadToken | None = None
     kinds: Annotated[list[KindName], Field(min_length=1, max_length=9)] | None = None
+    as_of: Annotated[
+        str | None,
+        StringConstraints(min_length=1, max_length=40),
+        Field(description="Answer what was stored and live at this moment (RFC 3339)."),
+    ] = None
     explain: bool = False
 
 

@@ -1,0 +1,3 @@
+from zero_memory.runtime.stream import index_stream
+
+handler = index_stream

@@ -1,0 +1,42 @@
+"""The tool `forget`."""
+
+from zero_memory.contracts.memory import ForgetArguments, StateResult
+from zero_memory.memory import state
+from zero_memory.memory.guard import refuse_secrets
+from zero_memory.ports.services import Services
+from zero_memory.scopes.caller import Caller
+from zero_memory.tools.changed import state_result
+from zero_memory.tools.standing import stand
+from zero_memory.tools.tool import Annotations, Tool
+
+
+def run(services: Services, caller: Caller, arguments: ForgetArguments) -> StateResult:
+    """Make a memory no longer hold."""
+    refuse_secrets([("reason", arguments.reason)])
+    rights = stand(services, caller).rights()
+    outcome = state.forget(
+        services.table,
+        services.clock,
+        caller=caller,
+        rights=rights,
+        memory_id=arguments.memory_id,
+        reason=arguments.reason,
+    )
+    return state_result(outcome, rights)
+
+
+TOOL = Tool(
+    name="forget",
+    title="Forget a memory",
+    description=(
+        "Forget a memory that no longer holds: it stops being recalled and stays in history. "
+        "For a corrected statement use remember with supersedes instead. "
+        "restore_memory brings it back."
+    ),
+    input=ForgetArguments,
+    output=StateResult,
+    annotations=Annotations(read_only=False, destructive=True, idempotent=True),
+    grant="memory:write",
+    needs=frozenset(("table",)),
+    run=run,
+)

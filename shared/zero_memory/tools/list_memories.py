@@ -1,0 +1,87 @@
+"""The tool `list_memories`."""
+
+from zero_memory.contracts.memory import ListArguments, ListedMemory, ListResult
+from zero_memory.memory.ages import age, moment, timestamp
+from zero_memory.memory.ids import first_id_at, last_id_at
+from zero_memory.memory.listing import Wanted, list_live
+from zero_memory.memory.preview import preview
+from zero_memory.memory.reading import Memory, with_bodies
+from zero_memory.ports.services import Services
+from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.cursors import seal, seal_key_of, unseal
+from zero_memory.scopes.visibility import ReadSet, seen_in
+from zero_memory.tools.standing import stand
+from zero_memory.tools.tool import Annotations, Tool
+
+_PREVIEW = 300
+
+
+def run(services: Services, caller: Caller, arguments: ListArguments) -> ListResult:
+    """One page of live memories, newest first."""
+    standing = stand(services, caller, project_hint=arguments.project_hint, thread=arguments.thread)
+    read_set = standing.reads(arguments.scopes)
+    wanted = Wanted(
+        kinds=frozenset(arguments.kinds) if arguments.kinds else None,
+        author=arguments.author,
+        entity=arguments.entity,
+        since=first_id_at(moment("since", arguments.since)) if arguments.since else None,
+        until=last_id_at(moment("until", arguments.until)) if arguments.until else None,
+        behind=_behind(services, caller, arguments),
+    )
+    listed = list_live(services.table, read_set, wanted, limit=arguments.limit)
+    now = services.clock.now()
+    cursor = None
+    if listed.behind is not None:
+        key = seal_key_of(services.table, caller.person)
+        cursor = seal(listed.behind, key=key, query=_query(arguments))
+    return ListResult(
+        memories=[
+            _listed(memory, read_set, now)
+            for memory in with_bodies(services.table, listed.memories)
+        ],
+        cursor=cursor,
+    )
+
+
+def _query(arguments: ListArguments) -> dict[str, object]:
+    """What a cursor is bound to: everything but where and how far one reads on."""
+    return arguments.model_dump(mode="json", exclude={"cursor", "limit", "thread"})
+
+
+def _behind(services: Services, caller: Caller, arguments: ListArguments) -> str | None:
+    if arguments.cursor is None:
+        return None
+    key = seal_key_of(services.table, caller.person)
+    return unseal(arguments.cursor, key=key, query=_query(arguments))
+
+
+def _listed(memory: Memory, read_set: ReadSet, now: int) -> ListedMemory:
+    meta, body = memory.meta, memory.body
+    text, truncated = preview(body.content, _PREVIEW)
+    return ListedMemory(
+        id=meta.memory_id,
+        kind=meta.kind,
+        scope=seen_in(meta.scope, meta.shared_to, read_set) or "",
+        preview=text,
+        truncated=truncated,
+        author=meta.author,
+        entities=list(body.entities),
+        created_at=timestamp(meta.created_at),
+        age=age(meta.created_at, now),
+    )
+
+
+TOOL = Tool(
+    name="list_memories",
+    title="List memories",
+    description=(
+        "List live memories, newest first, by scope, kind, author, entity or time; pages by "
+        "cursor. To find what bears on a topic use recall instead."
+    ),
+    input=ListArguments,
+    output=ListResult,
+    annotations=Annotations(read_only=True, destructive=False, idempotent=True),
+    grant="memory:read",
+    needs=frozenset(("table",)),
+    run=run,
+)

@@ -1,0 +1,228 @@
+"""The tool `remember`."""
+
+import json
+from collections.abc import Iterator
+
+from zero_memory.contracts.errors import not_found, validation_failed
+from zero_memory.contracts.memory import (
+    LengthDirective,
+    RememberArguments,
+    RememberResult,
+    SimilarMemory,
+    SkippedSupersede,
+)
+from zero_memory.contracts.model import MAX_LOOP_CHARACTERS, MAX_SOURCE_BYTES
+from zero_memory.memory.ages import age
+from zero_memory.memory.guard import refuse_secrets, strip_credentials, text_leaves
+from zero_memory.memory.model import LOOP_KINDS, Meta
+from zero_memory.memory.preview import preview
+from zero_memory.memory.reading import load_visible, with_bodies
+from zero_memory.memory.write import (
+    Destination,
+    Draft,
+    Idempotency,
+    Submission,
+    Written,
+    remember,
+    request_hash,
+)
+from zero_memory.ports.services import Services
+from zero_memory.retrieval.passages import read_passage
+from zero_memory.retrieval.similar import similar_to
+from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.session import WriteTarget, write_target
+from zero_memory.scopes.visibility import ReadSet, seen_in
+from zero_memory.tools.standing import Standing, stand
+from zero_memory.tools.tool import Annotations, Tool
+
+_SIMILAR_SHOWN = 10
+_PREVIEW = 120
+_SIMILAR_HINT = (
+    "If this corrects one of these, remember it again with that id in supersedes; "
+    "if it says the same, forget one."
+)
+_ANCHOR_HINT = "Name in entities what this decision is about, so that it is found with it."
+
+
+def run(services: Services, caller: Caller, arguments: RememberArguments) -> RememberResult:
+    """Store one memory, or find the one that says it already."""
+    _refuse_shape(arguments)
+    # Before the text reaches a model, the index or the table.
+    refuse_secrets(_texts(arguments))
+    standing = stand(
+        services,
+        caller,
+        project_hint=arguments.project_hint,
+        thread=arguments.thread,
+        write=True,
+    )
+    target = write_target(
+        services.table,
+        services.clock,
+        standing.access,
+        standing.session,
+        scope=arguments.scope,
+        kind=arguments.kind,
+    )
+    written = remember(
+        services.table,
+        services.clock,
+        _submission(caller, arguments, standing, target),
+        lambda text: read_passage(services.embedder, text),
+    )
+    return _answer(services, arguments, standing, target, written)
+
+
+def _refuse_shape(arguments: RememberArguments) -> None:
+    if arguments.kind in LOOP_KINDS and len(arguments.content) > MAX_LOOP_CHARACTERS:
+        raise validation_failed(
+            f"A loop has at most {MAX_LOOP_CHARACTERS:,} characters: store the details in a file "
+            "or page, and remember a summary with its path or URL."
+        )
+    if len(_source_json(arguments) or "") > MAX_SOURCE_BYTES:
+        raise validation_failed(
+            f"source has at most {MAX_SOURCE_BYTES:,} bytes as JSON: point to what is longer."
+        )
+
+
+def _source_json(arguments: RememberArguments) -> str | None:
+    return json.dumps(arguments.source) if arguments.source is not None else None
+
+
+def _texts(arguments: RememberArguments) -> Iterator[tuple[str, str]]:
+    """Every text of the call that would be stored or looked up."""
+    named = {
+        "content": arguments.content,
+        "original": arguments.original,
+        "language": arguments.language,
+        "agent_name": arguments.agent_name,
+        "scope": arguments.scope,
+        "thread": arguments.thread,
+        "idempotency_key": arguments.idempotency_key,
+        "project_hint": arguments.project_hint and strip_credentials(arguments.project_hint),
+    }
+    yield from ((name, text) for name, text in named.items() if text)
+    yield from (("entities", name) for name in arguments.entities or ())
+    yield from text_leaves("source", arguments.source)
+
+
+def _submission(
+    caller: Caller, arguments: RememberArguments, standing: Standing, target: WriteTarget
+) -> Submission:
+    conversation = standing.session.conversation
+    links = tuple((link.type, link.target) for link in arguments.links or ())
+    declared = [*(arguments.supersedes or ())]
+    declared += [memory_id for link, memory_id in links if link == "supersedes"]
+    once = None
+    if arguments.idempotency_key is not None:
+        request = request_hash(arguments.model_dump(mode="json"))
+        once = Idempotency(TOOL.name, arguments.idempotency_key, request)
+    return Submission(
+        caller=caller,
+        rights=standing.rights(),
+        draft=Draft(
+            content=arguments.content,
+            kind=arguments.kind,
+            entities=tuple(arguments.entities or ()),
+            supersedes=tuple(dict.fromkeys(declared)),
+            links=tuple(each for each in links if each[0] != "supersedes"),
+            original=arguments.original,
+            language=arguments.language,
+            source_json=_source_json(arguments),
+            agent_name=arguments.agent_name,
+        ),
+        to=Destination(
+            scope=target.scope.scope,
+            owner=target.scope.owner,
+            conversation=conversation,
+            thread=standing.session.thread if conversation else None,
+        ),
+        once=once,
+    )
+
+
+def _answer(
+    services: Services,
+    arguments: RememberArguments,
+    standing: Standing,
+    target: WriteTarget,
+    written: Written,
+) -> RememberResult:
+    read_set = standing.rights().read_set
+    memories = with_bodies(
+        services.table,
+        list(load_visible(services.table, [written.memory_id], read_set).values()),
+    )
+    if not memories:
+        raise not_found("What this call stored is no longer there, or no longer yours to read.")
+    memory = memories[0]
+    declared = bool(written.superseded or written.skipped)
+    similar = [] if declared else _similar(services, standing, target, memory.meta)
+    decision = memory.meta.kind == "decision" and not memory.body.entities
+    return RememberResult(
+        id=memory.meta.memory_id,
+        scope=seen_in(memory.meta.scope, memory.meta.shared_to, read_set) or "",
+        deduplicated=written.deduplicated,
+        routed_to_project=target.routed_to_project,
+        routing_reason=target.reason,
+        anchors=list(memory.body.entities),
+        superseded=list(written.superseded),
+        skipped_supersedes=[
+            SkippedSupersede(id=memory_id, reason=reason) for memory_id, reason in written.skipped
+        ],
+        similar_existing=similar,
+        hint=_SIMILAR_HINT if similar else None,
+        anchor_hint=_ANCHOR_HINT if decision else None,
+        length_directive=_length(arguments, written),
+        session=standing.state(),
+    )
+
+
+def _length(arguments: RememberArguments, written: Written) -> LengthDirective | None:
+    if written.windows == 1:
+        return None
+    return LengthDirective(
+        characters=len(arguments.content),
+        windows=written.windows,
+        advice="Split this into one memory a statement; each is found better alone.",
+    )
+
+
+def _similar(
+    services: Services, standing: Standing, target: WriteTarget, meta: Meta
+) -> list[SimilarMemory]:
+    """The owner's nearest live memories, of this scope and the caller's personal layer."""
+    access = standing.access
+    near = (target.scope, access.personal, access.core)
+    read_set = ReadSet({each.scope: each.path for each in near})
+    metas = similar_to(services, meta, read_set, limit=_SIMILAR_SHOWN)
+    now = services.clock.now()
+    return [
+        SimilarMemory(
+            id=memory.meta.memory_id,
+            kind=memory.meta.kind,
+            scope=seen_in(memory.meta.scope, memory.meta.shared_to, read_set) or "",
+            age=age(memory.meta.created_at, now),
+            preview=preview(memory.body.content, _PREVIEW)[0],
+        )
+        for memory in with_bodies(services.table, metas)
+    ]
+
+
+TOOL = Tool(
+    name="remember",
+    title="Remember",
+    description=(
+        "Remember one fact, decision, preference, convention, gotcha, reference or piece of "
+        "unfinished work for every later session, on every machine. Write one self-contained "
+        "statement in English, with its why, at the moment you learn it; never secrets, never a "
+        "transcript. Pass project_hint on the first call and thread on every call. A correction "
+        "names what it replaces in supersedes."
+    ),
+    input=RememberArguments,
+    output=RememberResult,
+    annotations=Annotations(read_only=False, destructive=False, idempotent=False),
+    grant="memory:write",
+    needs=frozenset(("table", "index", "embedder")),
+    run=run,
+)

@@ -1,0 +1,60 @@
+"""What every tool begins with: where the caller stands, and what it may see and change."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from zero_memory.contracts.memory import SessionState
+from zero_memory.memory.rights import Rights
+from zero_memory.ports.services import Services
+from zero_memory.scopes.access import Access, access_of
+from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.session import ALL_SCOPES, Session, enter, read_set
+from zero_memory.scopes.visibility import ReadSet
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A caller's memberships and session, for one call."""
+
+    access: Access
+    session: Session
+
+    def reads(self, scopes: Sequence[str] | None) -> ReadSet:
+        """The scopes that the call reads; raises `not_found` for one that is not the caller's."""
+        return read_set(self.access, self.session, scopes)
+
+    def rights(self) -> Rights:
+        """Everything that the caller may see and change."""
+        writable = (each.scope for each in self.access.memberships if each.role != "reader")
+        return Rights(self.reads([ALL_SCOPES]), frozenset(writable))
+
+    def state(self) -> SessionState:
+        """The session as answers carry it."""
+        attached = self.session.attached
+        return SessionState(
+            attached_project=attached.path if attached else None,
+            thread=self.session.thread,
+            line=self.session.line(),
+        )
+
+
+def stand(
+    services: Services,
+    caller: Caller,
+    *,
+    project_hint: str | None = None,
+    thread: str | None = None,
+    write: bool = False,
+) -> Standing:
+    """Read the caller's memberships, and attach or find the session of this call."""
+    access = access_of(services.table, caller.person)
+    session = enter(
+        services.table,
+        services.clock,
+        caller,
+        access,
+        project_hint=project_hint,
+        thread=thread,
+        write=write,
+    )
+    return Standing(access, session)

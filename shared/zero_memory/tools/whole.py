@@ -1,0 +1,34 @@
+"""A memory, whole, as the wire has it."""
+
+import json
+
+from zero_memory.contracts.memory import WholeMemory
+from zero_memory.memory.ages import age, timestamp
+from zero_memory.memory.reading import Memory
+from zero_memory.scopes.visibility import ReadSet, seen_in
+
+
+def whole(memory: Memory, read_set: ReadSet, now: int) -> WholeMemory:
+    """Everything that a memory holds, live or not."""
+    meta, body = memory.meta, memory.body
+    return WholeMemory(
+        id=meta.memory_id,
+        kind=meta.kind,
+        scope=seen_in(meta.scope, meta.shared_to, read_set) or "",
+        content=body.content,
+        original=body.original,
+        language=body.language,
+        entities=list(body.entities),
+        author=meta.author,
+        author_kind=meta.author_kind,
+        agent_name=body.agent_name,
+        authority=meta.authority,
+        created_at=timestamp(meta.created_at),
+        age=age(meta.created_at, now),
+        live=meta.live,
+        invalidated_at=timestamp(meta.invalidated_at) if meta.invalidated_at else None,
+        invalidated_reason=meta.invalidated_reason,
+        superseded_by=meta.superseded_by,
+        revision=meta.revision,
+        source=json.loads(body.source_json) if body.source_json else None,
+    )
