@@ -77,8 +77,10 @@ def negotiated(offered: object) -> Revision:
     """
     if not isinstance(offered, str):
         raise ProtocolError(INVALID_PARAMS, "initialize must offer a protocolVersion, a string.")
-    spoken = (revision for revision in HANDSHAKE_REVISIONS if str(revision) <= offered)
-    return next(spoken, OLDEST)
+    for revision in HANDSHAKE_REVISIONS:
+        if offered >= revision:
+            return revision
+    return OLDEST
 
 
 def client_of(value: object) -> ClientInfo | None:
