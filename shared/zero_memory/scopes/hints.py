@@ -109,7 +109,7 @@ def _is_path(text: str) -> bool:
 
 
 def _on_windows(path: str) -> bool:
-    return _DRIVE.match(path) is not None or "\\" in path
+    return _DRIVE.match(path) is not None or ("\\" in path and not path.startswith("/"))
 
 
 def _path_hint(text: str, machine: str) -> Hint | None:

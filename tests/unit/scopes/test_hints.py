@@ -1,0 +1,123 @@
+"""What project hints say: spellings of one repository meet, different repositories do not."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zero_memory.scopes.hints import Hint, read_hint
+from zero_memory.scopes.paths import own_slug, shared_path
+
+
+def _hint(text: str, machine: str = "desk") -> Hint:
+    hint = read_hint(text, machine)
+    assert hint is not None
+    return hint
+
+
+@pytest.mark.parametrize(
+    "remote",
+    [
+        "git@github.com:acme/api.git",
+        "git@github.com:acme/api",
+        "github.com:acme/api.git",
+        "ssh://git@github.com/acme/api.git",
+        "ssh://git@github.com:22/acme/api",
+        "ssh://git@ssh.github.com:443/acme/api.git",
+        "git+ssh://git@github.com/acme/api.git",
+        "git://github.com/acme/api.git",
+        "https://github.com/acme/api",
+        "https://github.com/acme/api.git",
+        "https://github.com/acme/api/",
+        "https://www.github.com/acme/api",
+        "http://github.com:8080/acme/api",
+        "HTTPS://GitHub.com/Acme/API.git",
+        "https://somebody:word@github.com/acme/api.git",
+        "https://github.com/acme/api/tree/main/src",
+        "https://github.com/acme/api?tab=readme#top",
+        "github.com/acme/api",
+        "  git@github.com:acme/api.git\n",
+    ],
+)
+def test_spellings_of_one_remote_meet(remote: str):
+    hint = _hint(remote)
+    assert hint.identity == "remote:github.com/acme/api"
+    assert hint.slug == "api"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("git@gitlab.com:group/sub/web.git", "https://gitlab.com/group/sub/web/-/merge_requests/1"),
+        ("git@ssh.dev.azure.com:v3/org/site/web", "https://org@dev.azure.com/org/site/_git/web"),
+        ("ssh://git@[::1]:2222/acme/web.git", "https://[::1]/acme/web"),
+        ("git@git.example.org:web.git", "https://git.example.org/web"),
+        ("file:///home/me/src/web", "/home/me/src/web"),
+        ("file:///C:/Users/me/web", "c:\\users\\Me\\web"),
+        ("/home/me/src/web/", "/home/me/./src//web"),
+        ("C:\\Users\\me\\src\\web", "c:/users/me/src/web"),
+    ],
+)
+def test_spellings_of_one_place_meet(one: str, other: str):
+    assert _hint(one).identity == _hint(other).identity
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("git@github.com:acme/web.git", "git@github.com:other/web.git"),
+        ("git@github.com:acme/web.git", "git@gitlab.com:acme/web.git"),
+        ("git@gitlab.com:a/b/web.git", "git@gitlab.com:a/c/web.git"),
+        ("/home/me/a/web", "/home/me/b/web"),
+        ("/home/me/a/web", "/home/me/a/Web"),
+        ("/home/me/a/web", "/home/me/a\\web"),
+    ],
+)
+def test_different_repositories_of_one_name_stay_apart(one: str, other: str):
+    assert _hint(one).identity != _hint(other).identity
+
+
+def test_a_path_means_another_place_on_another_machine():
+    assert _hint("/home/me/web", "desk").identity != _hint("/home/me/web", "laptop").identity
+
+
+def test_the_identity_of_a_path_does_not_tell_the_path():
+    assert "me" not in _hint("/home/me/quarterly").identity.split(":")
+    assert "quarterly" not in _hint("/home/me/quarterly").identity
+
+
+@pytest.mark.parametrize(
+    "nothing",
+    [
+        "", "   ", "/", "//", ".", "./", "..", "../..", "~", "~/", "\\", "C:", "C:\\", "c:/",
+        "---", "!?", "…", "file:///", "https://github.com", "https://github.com/", "ssh://",
+        "https://[bad/x", "/home/me/..", "./web", "../web", "/home/me/…", "git@github.com:/",
+    ],
+)  # fmt: skip
+def test_what_names_nothing_is_no_hint(nothing: str):
+    assert read_hint(nothing, "desk") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("My App", "my-app"),
+        ("api_v2", "api-v2"),
+        ("Zürich", "zurich"),
+        ("проект", "proekt"),
+        ("東京", "dongjing"),
+        ("acme/api", "acme-api"),
+        ("x" * 100, "x" * 60),
+        ("a" * 59 + " b", "a" * 59),
+    ],
+)
+def test_names_become_slugs_in_ascii(name: str, slug: str):
+    assert _hint(name) == Hint("", "", name)
+    assert _hint(name).slug == slug
+
+
+@given(st.text() | st.from_regex(r"[a-z]{0,5}[:@/\\.~]{0,3}[a-zA-Z0-9./\\:@~-]{0,30}"))
+def test_any_hint_names_nothing_or_something_with_a_path(text: str):
+    hint = read_hint(text, "desk")
+    if hint is not None:
+        assert own_slug(shared_path("proj", "p_1", hint.slug), "p_1") == hint.slug
+        assert hint.identity.startswith(hint.sort)
