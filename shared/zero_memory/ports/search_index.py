@@ -87,11 +87,15 @@ class CorpusStatistics:
 
 @dataclass(frozen=True)
 class SearchAnswer:
-    """Both legs' candidates and the statistics to score the lexical ones by."""
+    """Both legs' candidates and the statistics to score the lexical ones by.
+
+    `incomplete` says what was left out of account, None when nothing was.
+    """
 
     semantic: tuple[SemanticMatch, ...]
     lexical: tuple[LexicalMatch, ...]
     statistics: CorpusStatistics
+    incomplete: str | None = None
 
 
 class IndexUnavailable(Exception):

@@ -75,6 +75,8 @@ def gather(
     except IndexUnavailable as failure:
         found = SearchAnswer((), (), CorpusStatistics())
         degraded = f"index_unavailable: {failure}"
+    if found.incomplete is not None:
+        degraded = f"index_incomplete: {found.incomplete}"
     ids = [match.memory_id for match in (*found.semantic, *found.lexical)]
     metas = {
         memory_id: meta

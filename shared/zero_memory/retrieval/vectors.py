@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 _SCALE = np.dtype("<f4")
+SCALE_BYTES = _SCALE.itemsize
+"""Bytes of a packed vector beside one for each number."""
+
 _LEVELS = 127
 
 
@@ -34,8 +37,8 @@ def unpack(packed: bytes) -> NDArray[np.float32]:
 def unpack_all(packed: Sequence[bytes]) -> NDArray[np.float32]:
     """Vectors of one dimension, shape (len(packed), dimensions)."""
     rows = np.frombuffer(b"".join(packed), np.uint8).reshape(len(packed), -1)
-    scales = np.ascontiguousarray(rows[:, : _SCALE.itemsize]).view(_SCALE)
-    return rows[:, _SCALE.itemsize :].view(np.int8) * scales.astype(np.float32)
+    scales = np.ascontiguousarray(rows[:, : SCALE_BYTES]).view(_SCALE)
+    return rows[:, SCALE_BYTES:].view(np.int8) * scales.astype(np.float32)
 
 
 def cosines(query: NDArray[np.float32], packed: Sequence[bytes]) -> NDArray[np.float32]:

@@ -41,7 +41,7 @@ class Composition:
         self.settings = settings
         self._clock = SystemClock()
         self._table = _Once(lambda: _table(settings))
-        self._index = _Once(lambda: _index(settings))
+        self._index = _Once(lambda: _index(settings, self._table()))
         self._embedder = _Once(lambda: _embedder(settings))
 
     @property
@@ -56,7 +56,7 @@ class Composition:
 
     @property
     def index(self) -> "SearchIndex":
-        """The local search files."""
+        """The local search files, or the table itself."""
         return self._index()
 
     @property
@@ -81,7 +81,11 @@ def _table(settings: Settings) -> Table:
     return SqliteTable(settings.data_dir / "table.sqlite3")
 
 
-def _index(settings: Settings) -> "SearchIndex":
+def _index(settings: Settings, table: Table) -> "SearchIndex":
+    if settings.search == "none":
+        from zero_memory.adapters.table_index import TableIndex
+
+        return TableIndex(table, limit=settings.search_none_limit)
     from zero_memory.adapters.local_index import LocalIndex
 
     return LocalIndex(settings.data_dir / "index")

@@ -1,0 +1,167 @@
+"""Search without a search engine: exact, from the table's own search records, bounded."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zero_memory.memory.model import TIMELINES, Meta, SearchRecord, TimelineEntry
+from zero_memory.ports.search_index import (
+    CorpusStatistics,
+    IndexDocument,
+    LexicalMatch,
+    SearchAnswer,
+    SearchFilter,
+    SemanticMatch,
+)
+from zero_memory.ports.table import Table, ref
+from zero_memory.retrieval.gather import alive
+from zero_memory.retrieval.lexical import Bm25, bm25_score
+from zero_memory.retrieval.vectors import SCALE_BYTES, unpack_all
+
+Record = TypeVar("Record", SearchRecord, TimelineEntry)
+
+_PAGE = 500
+
+
+class TableIndex:
+    """`ports.search_index.SearchIndex` over the table itself: nothing to feed, nothing behind.
+
+    Reads at most `limit` search records a query, those of the filter's scopes in their order, the
+    newest first; an answer that left some out says so.
+    """
+
+    def __init__(self, table: Table, *, limit: int, bm25: Bm25 | None = None) -> None:
+        self._table = table
+        self._limit = limit
+        self._bm25 = bm25 or Bm25()
+
+    def search(
+        self,
+        where: SearchFilter,
+        *,
+        vector: NDArray[np.float32],
+        tokens: Sequence[str],
+        limit: int,
+    ) -> SearchAnswer:
+        """Score every memory of the filter."""
+        records, complete = self._records(where)
+        kinds = self._kinds(where, records)
+        held = [record for record in records if record.memory_id in kinds]
+        wanted = [
+            record
+            for record in held
+            if where.kinds is None or kinds[record.memory_id] in where.kinds
+        ]
+        statistics = _statistics(held, tokens)
+        return SearchAnswer(
+            semantic=tuple(_nearest(wanted, vector)[:limit]),
+            lexical=tuple(_lexical(wanted, tokens, statistics, self._bm25)[:limit]),
+            statistics=statistics,
+            incomplete=None
+            if complete
+            else f"more than {self._limit:,} memories, of which the newest were searched",
+        )
+
+    def apply(self, documents: Sequence[IndexDocument]) -> None:
+        """Nothing to do: the table is the index."""
+
+    def erase(self, memory_ids: Sequence[str]) -> None:
+        """Nothing to do: the table is the index."""
+
+    def facets(self, where: SearchFilter) -> Mapping[str, int]:
+        """Count the memories of each kind, among those that a query would read."""
+        records, _ = self._records(where)
+        counted = Counter(self._kinds(where, records).values())
+        return {
+            kind: number
+            for kind, number in counted.items()
+            if where.kinds is None or kind in where.kinds
+        }
+
+    def _records(self, where: SearchFilter) -> tuple[list[SearchRecord], bool]:
+        records: list[SearchRecord] = []
+        for scope in where.visible_in:
+            for record in self._all(SearchRecord, scope):
+                if len(records) == self._limit:
+                    return records, False
+                records.append(record)
+        return records, True
+
+    def _kinds(self, where: SearchFilter, records: Sequence[SearchRecord]) -> dict[str, str]:
+        """The kinds of those among these memories that hold at the filter's moment."""
+        if where.alive_at is not None:
+            metas = self._table.get_many([ref(Meta, each.memory_id) for each in records])
+            return {
+                meta.memory_id: meta.kind
+                for meta in metas
+                if meta is not None and alive(meta, where.alive_at)
+            }
+        oldest = min((record.memory_id for record in records), default="")
+        return {
+            entry.memory_id: entry.kind
+            for scope in where.visible_in
+            for timeline in TIMELINES
+            for entry in self._all(TimelineEntry, scope, timeline, since=oldest)
+        }
+
+    def _all(self, record: type[Record], *parts: str, since: str | None = None) -> Iterator[Record]:
+        after: str | None = None
+        while True:
+            page = self._table.query(
+                record, *parts, after=after, since=since, limit=_PAGE, newest_first=True
+            )
+            yield from page.records
+            after = page.next
+            if after is None:
+                return
+
+
+def _nearest(records: Sequence[SearchRecord], vector: NDArray[np.float32]) -> list[SemanticMatch]:
+    """Every memory whose vectors are of the query's dimensions, by its nearest window."""
+    size = len(vector)
+    windows = [
+        (record.memory_id, window)
+        for record in records
+        for window in record.passage.windows
+        if len(window.vector) == size + SCALE_BYTES
+    ]
+    if not windows:
+        return []
+    cosines = unpack_all([window.vector for _, window in windows]) @ vector
+    best: dict[str, SemanticMatch] = {}
+    for (memory_id, window), cosine in zip(windows, cosines.tolist(), strict=True):
+        if memory_id not in best or cosine > best[memory_id].cosine:
+            best[memory_id] = SemanticMatch(memory_id, cosine, window.start, window.end)
+    return sorted(best.values(), key=lambda match: (-match.cosine, match.memory_id))
+
+
+def _statistics(records: Sequence[SearchRecord], tokens: Sequence[str]) -> CorpusStatistics:
+    return CorpusStatistics(
+        documents=len(records),
+        length=sum(sum(record.passage.tokens.values()) for record in records),
+        document_frequency={
+            token: sum(token in record.passage.tokens for record in records) for token in tokens
+        },
+    )
+
+
+def _lexical(
+    records: Sequence[SearchRecord],
+    tokens: Sequence[str],
+    statistics: CorpusStatistics,
+    bm25: Bm25,
+) -> list[LexicalMatch]:
+    """Every memory that holds a token of the query, by BM25."""
+    scored: list[tuple[float, LexicalMatch]] = []
+    for record in records:
+        held = record.passage.tokens
+        frequencies = {token: held[token] for token in tokens if token in held}
+        if frequencies:
+            match = LexicalMatch(record.memory_id, frequencies, sum(held.values()))
+            score = bm25_score(tokens, frequencies, match.length, statistics, bm25)
+            scored.append((score, match))
+    scored.sort(key=lambda each: (-each[0], each[1].memory_id))
+    return [match for _, match in scored]
