@@ -27,7 +27,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from zero_memory.contracts.errors import validation_failed
 
@@ -171,7 +171,12 @@ def _is_word(piece: str) -> bool:
     """Whether a run of letters and digits reads as a word, a short number or an identifier."""
     if len(piece) == 1:
         return piece in "aAI"
-    return _WORDLIKE.fullmatch(piece) is not None
+    speakable = len(piece) <= _SHORT or piece.isupper() or _VOWEL.search(piece)
+    return bool(speakable) and _WORDLIKE.fullmatch(piece) is not None
+
+
+_SHORT = 3  # letters that random pieces often have in the shape of a word
+_VOWEL = re.compile(r"[aeiouyAEIOUY\d]")
 
 
 def _is_placeholder(body: str) -> bool:
@@ -188,32 +193,36 @@ class _Broken:
 
     pieces: list[str]
     gaps: list[str]
-    end: int
 
     @property
-    def evenly_cut(self) -> bool:
-        """Whether the inner pieces are of one length: someone grouped a token."""
-        inner = self.pieces[1:-1]
-        return len(inner) > 1 and len({len(piece) for piece in inner}) == 1
+    def random_share(self) -> float:
+        """The share of letters and digits in pieces that are no words."""
+        random = sum(len(piece) for piece in self.pieces if not _is_word(piece))
+        return random / sum(map(len, self.pieces))
+
+    @property
+    def joined(self) -> bool:
+        """Whether every gap may be a break in a token."""
+        return all(map(_joins, self.gaps))
+
+    @property
+    def starts_with_word(self) -> bool:
+        return len(self.pieces[0]) > _SHORT and _is_word(self.pieces[0])
 
     @property
     def looks_random(self) -> bool:
         """Whether the pieces are rather parts of one token than words after a prefix."""
-        pieces = self.pieces
-        random = sum(len(piece) for piece in pieces if not _is_word(piece))
-        total = sum(map(len, pieces))
-        if self.evenly_cut and (len(pieces) > 8 or random * 4 >= total):  # noqa: PLR2004
-            return True
-        if _is_word(pieces[0]) or not _joins(self.gaps[0]):
+        if self.starts_with_word or not _joins(self.gaps[0]):
             return False
-        if random == total:
-            return True
-        return random * 2 >= total and all(map(_joins, self.gaps[1:]))
+        return self.random_share >= (1 / 3 if self.joined else 1)
 
 
 def _joins(gap: str) -> bool:
     """Whether what stands between two pieces may be a break in a token, not a blank in prose."""
     return "\n" in gap or "+" in gap or not any(c.isspace() or c in "\"'`" for c in gap)
+
+
+_ELLIPSIS = re.compile(r"\.\.\.|…")
 
 
 def _broken(text: str, start: int, length: int) -> _Broken | None:
@@ -222,14 +231,33 @@ def _broken(text: str, start: int, length: int) -> _Broken | None:
     gaps: list[str] = []
     while length > 0:
         step = _STEP.match(text, start)
-        if step is None or ".." in step["gap"]:
+        if step is None or _ELLIPSIS.search(step["gap"]):
             return None
-        piece = step["piece"][:length]
-        pieces.append(piece)
+        pieces.append(step["piece"])
         gaps.append(step["gap"])
-        length -= len(piece)
-        start = step.start("piece") + len(piece)
-    return _Broken(pieces, gaps, start)
+        length -= len(step["piece"])
+        start = step.end()
+    return _Broken(pieces, gaps)
+
+
+def _mended(text: str, start: int, span: int = 512) -> Iterator[str]:
+    """The text from a position on without a separator that cuts it in the way of a formatter.
+
+    That is one with a line break, or one that leaves groups of one length.
+    """
+    cut = text[start : start + span]
+    for separator in dict.fromkeys(_NOT_ALNUM_RUN.findall(cut, 0, 64)):
+        if "\n" in separator:
+            yield cut.replace(separator, "", 2)
+        first, *groups = cut.split(separator)
+        size = len(groups[0])
+        even = list(takewhile(lambda group: len(group) == size, groups))  # noqa: B023
+        if 0 < size <= _GROUP and len(even) + (len(first) == size) > 1:
+            yield "".join((first, *even, *groups[len(even) : len(even) + 1]))
+
+
+_NOT_ALNUM_RUN = re.compile(r"[^A-Za-z0-9]+")
+_GROUP = 24  # characters, shorter than any hash
 
 
 # Tokens: a prefix, then a body
@@ -241,8 +269,8 @@ _Detector = Callable[[str, str], Secret | None]
 class _Token:
     """A format that is a public prefix and a body.
 
-    In `prefix`, `?` is any small letter. `body` is the pattern of a body as written; `length` is how many letters and digits of it are
-    needed when it is broken.
+    In `prefix`, `?` is any small letter. `body` is the pattern of a body as written; `length` is
+    how many letters and digits of it are needed when it is broken.
     """
 
     detector: str
@@ -256,9 +284,16 @@ class _Token:
             return None
         body = _pattern(self.body)
         for prefix in _spread(self.prefix).finditer(text):
-            if _holds(text, prefix.end(), body, self.length):
+            if _holds(text, prefix.end(), body, self.length) or any(
+                self._starts(joined, body) for joined in _mended(text, prefix.start())
+            ):
                 return Secret(self.detector, lead)
         return None
+
+    def _starts(self, joined: str, body: re.Pattern[str]) -> bool:
+        prefix = _spread(self.prefix).match(joined)
+        written = prefix and body.match(joined, prefix.end())
+        return bool(written) and not _is_placeholder(written[0])
 
 
 def _holds(text: str, start: int, body: re.Pattern[str], length: int) -> bool:
@@ -267,9 +302,9 @@ def _holds(text: str, start: int, body: re.Pattern[str], length: int) -> bool:
     if written:
         return not _is_placeholder(written[0])
     broken = _broken(text, start, length)
-    if broken is None or broken.gaps == [""]:
-        return False
-    return broken.looks_random and not _is_placeholder("".join(broken.pieces))
+    if broken and broken.gaps == [""]:  # shorter than a body, and then comes the break
+        broken = _broken(text, start, len(broken.pieces[0]) + 1)
+    return bool(broken) and broken.looks_random and not _is_placeholder("".join(broken.pieces))
 
 
 @cache
@@ -350,11 +385,10 @@ def _is_key_body(text: str, headers: re.Match[str] | None) -> bool:
     body = headers and _broken(text, headers.end(), _KEY_BODY)
     if not body or _is_placeholder("".join(body.pieces)):
         return False
-    random = sum(len(piece) for piece in body.pieces if not _is_word(piece))
-    return body.evenly_cut or (not _is_word(body.pieces[0]) and random * 2 >= _KEY_BODY)
+    return not _is_word(body.pieces[0]) and body.random_share >= 1 / 2
 
 
-_UPPER = re.compile(r"[A-Z0-9]+")
+_AWS_BODY = re.compile(r"[A-Z0-9]{16}")
 
 
 def _aws_access_key_id(text: str, squeezed: str) -> Secret | None:
@@ -363,19 +397,26 @@ def _aws_access_key_id(text: str, squeezed: str) -> Secret | None:
         if prefix not in squeezed:
             continue
         for found in _spread(prefix).finditer(text):
-            broken = _broken(text, found.end(), 16)
-            if (
-                broken
-                and _UPPER.fullmatch(body := "".join(broken.pieces))
-                and not _ALNUM.match(text, broken.end)
-                and (broken.gaps == [""] or broken.looks_random)
-                and not _is_placeholder(body)
-            ):
+            ids = (text[found.start() : found.end() + 17], *_mended(text, found.start()))
+            if any(map(_is_aws_id, ids)) or _is_broken_aws_id(text, found.end()):
                 return Secret("aws-access-key-id", prefix)
     return None
 
 
-_AWS_ID = re.compile(r"(?:AKIA|ASIA)[A-Z0-9]{16}")
+def _is_aws_id(text: str) -> bool:
+    key_id = _AWS_ID.match(text)
+    return bool(key_id) and not _is_placeholder(key_id[0])
+
+
+def _is_broken_aws_id(text: str, start: int) -> bool:
+    broken = _broken(text, start, 16)
+    if broken is None or broken.gaps == [""]:
+        return False
+    body = "".join(broken.pieces)
+    return bool(_AWS_BODY.fullmatch(body)) and broken.looks_random and not _is_placeholder(body)
+
+
+_AWS_ID = re.compile(r"(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])")
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=])")
 _AWS_LABEL = re.compile(
     r"(?i:secret[\W_]?access[\W_]?key|aws[\W_]?secret(?:[\W_]?key)?)[^\w<({\[$]{1,8}"
@@ -429,7 +470,6 @@ _JWT_OPENINGS = ("eyJhbGci", "eyJ0eXAi", "eyJraWQi", "eyJjdHki", "eyJlbmMi", "ey
 _JWT_SPAN = 4096  # characters in which a broken token is put together
 _BREAK = r"[^\w.\n]{0,64}+\n[^\w.]{0,64}+"
 _LINE_BREAK = re.compile(rf"(?<=\.){_BREAK}|{_BREAK}(?!eyJ)")
-_FIRST_BREAK = re.compile(r"[^A-Za-z0-9.]+")
 
 
 def _json_web_token(text: str, squeezed: str) -> Secret | None:
@@ -448,15 +488,15 @@ def _has_broken_jwt(text: str, squeezed: str) -> bool:
     if any(map(_is_whole_jwt, _JWT.finditer(_LINE_BREAK.sub("", text)))):
         return True
     for opening in _spread("eyJ").finditer(text):
-        span = text[opening.start() : opening.start() + _JWT_SPAN]
-        if not "".join(_ALNUM.findall(span[:128])).startswith(_JWT_OPENINGS):
+        if not "".join(_ALNUM.findall(text, opening.start(), opening.start() + 128)).startswith(
+            _JWT_OPENINGS
+        ):
             continue
         if _is_dotted_jwt(text, opening.end()):
             return True
-        if separator := _FIRST_BREAK.search(span):
-            token = _JWT.match(span.replace(separator[0], ""))
-            if token and _is_whole_jwt(token):
-                return True
+        tokens = map(_JWT.match, _mended(text, opening.start(), _JWT_SPAN))
+        if any(token and _is_whole_jwt(token) for token in tokens):
+            return True
     return False
 
 
@@ -480,9 +520,9 @@ def _turns(run: str) -> int:
 def _is_dotted_jwt(text: str, start: int) -> bool:
     """Whether a token has dots inside its parts, so that the parts can't be told apart."""
     broken = _broken(text, start, 80)
-    if broken is None or not broken.looks_random:
+    if broken is None or not broken.joined or broken.random_share < 1 / 3:
         return False
-    return sum("." in gap for gap in broken.gaps) > 3 and all(map(_joins, broken.gaps))  # noqa: PLR2004
+    return sum("." in gap for gap in broken.gaps) > 3  # noqa: PLR2004
 
 
 _URL = re.compile(
