@@ -129,13 +129,18 @@ class _FunctionProperties(_Declared):
     )
 
 
+def read_template(folder: Path) -> dict[str, Any]:
+    """`template.yaml` in `folder` as it is written; `!Ref x` reads as `{"Ref": "x"}`."""
+    text = (folder / "template.yaml").read_text(encoding="utf-8")
+    return yaml.load(text, _Loader)  # noqa: S506 - derives from SafeLoader
+
+
 def read_deployment(folder: Path) -> Deployment:
-    """Read `template.yaml` in `folder`; functions' folders are relative to it.
+    """What the template in `folder` deploys; functions' folders are relative to it.
 
     Raises pydantic.ValidationError for an event source that a machine cannot run.
     """
-    text = (folder / "template.yaml").read_text(encoding="utf-8")
-    template: dict[str, Any] = yaml.load(text, _Loader)  # noqa: S506 - derives from SafeLoader
+    template = read_template(folder)
     defaults: dict[str, Any] = template["Globals"]["Function"]
     routes: list[Route] = []
     streams: list[StreamSource] = []

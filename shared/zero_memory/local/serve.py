@@ -14,7 +14,7 @@ from typing import Any
 import uvicorn
 from typing_extensions import override
 
-from zero_memory.adapters.sqlite import NewerSchemaError, SqliteTable
+from zero_memory.adapters.sqlite import NewerSchema, SqliteTable
 from zero_memory.local.app import Application, application
 from zero_memory.local.deployment import Function, deployment_folder, read_deployment
 from zero_memory.local.expiry import Expiry
@@ -74,7 +74,7 @@ def serve(home: Path, port: int, announce: Callable[[Ready], None]) -> None:
 def _local_table(services: Composition) -> SqliteTable:
     try:
         table = services.table
-    except NewerSchemaError as newer:
+    except NewerSchema as newer:
         raise CannotServe(f"{newer}.") from newer
     if not isinstance(table, SqliteTable):
         raise TypeError("only the local home has an outbox to deliver from")

@@ -1,0 +1,135 @@
+"""The template and what is made of it: functions, routes, table, rights."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.samples import REPOSITORY
+from zero_memory.adapters.schema import EXPIRY, PATTERNS
+from zero_memory.local.deployment import deployment_folder, read_deployment, read_template
+from zero_memory.tools.catalogue import TOOLS
+
+TEMPLATE = read_template(REPOSITORY)
+RESOURCES: dict[str, Any] = TEMPLATE["Resources"]
+FUNCTIONS = {
+    Path(resource["Properties"]["CodeUri"]).name: resource["Properties"]
+    for resource in RESOURCES.values()
+    if resource["Type"] == "AWS::Serverless::Function"
+}
+TABLE: dict[str, Any] = RESOURCES["Table"]["Properties"]
+
+PREFIXES = ("/tools", "/mcp/tools")
+
+Right = tuple[str, str]  # an action, and the partitions that it may touch
+READS: set[Right] = {
+    ("dynamodb:BatchGetItem", "*"),
+    ("dynamodb:GetItem", "*"),
+    ("dynamodb:Query", "*"),
+}
+WRITES: set[Right] = {
+    ("dynamodb:ConditionCheckItem", "*"),
+    ("dynamodb:DeleteItem", "*"),
+    ("dynamodb:PutItem", "*"),
+}
+ATTACHES: Right = ("dynamodb:PutItem", "TH#*")
+RIGHTS: dict[str, set[Right]] = {
+    "remember": READS | WRITES,
+    "recall": READS | {ATTACHES},
+    "forget": READS | WRITES,
+    "restore_memory": READS | WRITES,
+    "list_memories": READS | {ATTACHES},
+    "describe_scope": READS | {ATTACHES},
+    "mcp": READS | WRITES,
+    "indexer": READS | {("dynamodb:DeleteItem", "S#*")},
+}
+
+
+def test_the_checkout_is_what_is_served() -> None:
+    assert deployment_folder() == REPOSITORY
+
+
+def test_every_tool_has_both_of_its_routes_and_the_protocol_has_one() -> None:
+    routes = {route.key: route.function.name for route in read_deployment(REPOSITORY).routes}
+
+    tools = {f"POST {prefix}/{tool.name}": tool.name for tool in TOOLS for prefix in PREFIXES}
+    assert routes == tools | {"ANY /mcp": "mcp"}
+
+
+def test_every_folder_of_a_function_is_deployed_and_has_its_handler() -> None:
+    functions = read_deployment(REPOSITORY).functions
+
+    assert {one.name for one in functions} == {
+        folder.name for folder in (REPOSITORY / "functions").iterdir() if folder.is_dir()
+    }
+    assert [one.file for one in functions if not one.file.is_file()] == []
+
+
+def test_the_indexer_is_called_for_the_authoritative_record_of_memories_alone() -> None:
+    (stream,) = read_deployment(REPOSITORY).streams
+
+    assert stream.function.name == "indexer"
+    assert stream.patterns == ({"dynamodb": {"Keys": {"sk": {"S": ["META"]}}}},)
+
+
+@pytest.mark.parametrize("function", sorted(RIGHTS))
+def test_a_function_has_the_rights_that_it_needs_and_no_other(function: str) -> None:
+    granted: set[Right] = set()
+    for policy in FUNCTIONS[function]["Policies"]:
+        for statement in policy["Statement"]:
+            assert "Table.Arn" in str(statement["Resource"])
+            granted |= {(action, partitions(statement)) for action in listed(statement["Action"])}
+
+    assert granted == RIGHTS[function]
+    assert RIGHTS.keys() == FUNCTIONS.keys()
+
+
+def listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def partitions(statement: dict[str, Any]) -> str:
+    condition = statement.get("Condition")
+    if condition is None:
+        return "*"
+    (keys,) = condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
+    return keys
+
+
+@pytest.mark.parametrize("function", sorted(RIGHTS))
+def test_a_function_keeps_its_logs_for_the_stated_time(function: str) -> None:
+    group = FUNCTIONS[function]["LoggingConfig"]["LogGroup"]["Ref"]
+
+    assert RESOURCES[group]["Properties"]["RetentionInDays"] == {"Ref": "LogRetentionDays"}
+
+
+def test_no_environment_variable_holds_a_secret() -> None:
+    variables = TEMPLATE["Globals"]["Function"]["Environment"]["Variables"]
+
+    assert not [name for name in variables if re.search("TOKEN|SECRET|PASSWORD|KEY", name)]
+    assert not [name for name, one in FUNCTIONS.items() if "Environment" in one]
+
+
+def test_the_table_is_safe_by_default() -> None:
+    assert TABLE["BillingMode"] == "PAY_PER_REQUEST"
+    assert TABLE["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is True
+    assert TABLE["SSESpecification"]["SSEEnabled"] is True
+    assert TABLE["StreamSpecification"]["StreamViewType"] == "KEYS_ONLY"
+    assert TABLE["TimeToLiveSpecification"] == {"AttributeName": EXPIRY, "Enabled": True}
+    assert TEMPLATE["Parameters"]["DeletionProtection"]["Default"] == "true"
+    assert RESOURCES["Table"]["DeletionPolicy"] == "Retain"
+
+
+def test_the_table_has_the_secondary_indexes_that_the_schema_reads() -> None:
+    declared = {
+        index["IndexName"]: (
+            tuple(key["AttributeName"] for key in index["KeySchema"]),
+            frozenset(index["Projection"]["NonKeyAttributes"]),
+        )
+        for index in TABLE["GlobalSecondaryIndexes"]
+    }
+
+    assert declared == {
+        view.index: (view.key_names, view.attributes) for view in PATTERNS if view.index
+    }

@@ -1,0 +1,76 @@
+"""A service of one's own, started as a person would start it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+import httpx
+
+ZM = Path(sys.executable).with_name("zm")
+STOP_S = 30
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running `zm serve --json`, by what its one line on standard output said."""
+
+    process: subprocess.Popen[str]
+    home: Path
+    ready: dict[str, Any]
+
+    @property
+    def token(self) -> str:
+        return Path(self.ready["token_file"]).read_text(encoding="utf-8").strip()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What makes a `zm` talk to this service."""
+        return {**os.environ, "ZM_DATA_DIR": str(self.home)}
+
+    def call(self, tool: str, arguments: Mapping[str, Any]) -> httpx.Response:
+        return httpx.post(
+            f"{self.ready['api_url']}/tools/{tool}",
+            json=arguments,
+            headers={"authorization": f"Bearer {self.token}"},
+            timeout=30,
+        )
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait(STOP_S)
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(STOP_S)
+
+
+@contextmanager
+def running(home: Path, *arguments: str) -> Generator[Service]:
+    """Start a service on a free port in `home`, and stop it in the end."""
+    errors = home.with_name(f"{home.name}.stderr")
+    with errors.open("a", encoding="utf-8") as stderr:
+        process = subprocess.Popen(
+            [ZM, "serve", "--home", home, "--port", "0", "--json", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            encoding="utf-8",
+        )
+    try:
+        line = cast("IO[str]", process.stdout).readline()
+        if not line:
+            raise AssertionError(errors.read_text(encoding="utf-8"))
+        yield Service(process, home, json.loads(line))
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.wait(STOP_S)
+        cast("IO[str]", process.stdout).close()
