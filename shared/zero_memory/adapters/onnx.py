@@ -105,8 +105,8 @@ class OnnxEmbedder:
                 "token_type_ids": np.zeros_like(ids),
             },
         )
-        mean = cast("NDArray[np.float32]", states)[0].mean(axis=0)
-        return mean / np.linalg.norm(mean)
+        mean: NDArray[np.float32] = states[0].mean(axis=0)
+        return np.divide(mean, np.linalg.norm(mean), dtype=np.float32)
 
 
 def _words(encoding: Encoding) -> Iterator[tuple[int, int]]:

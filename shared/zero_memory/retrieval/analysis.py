@@ -10,6 +10,7 @@ import threading
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 
 import Stemmer
 
@@ -27,7 +28,7 @@ _STOP_WORDS = frozenset(
     me my of on or our ours she so some such that that's the their them then there these they this
     those to too us very was we were what when where which while who whom whose why will with would
     you your yours
-    """.split()
+    """.split()  # noqa: SIM905 - a list of words
 )
 
 _LETTER = r"[\w\u0080-\U0010ffff]"
@@ -111,7 +112,7 @@ def _of_script(word: str) -> Iterator[str]:
                 yield from _of_word(part)
             continue
         yield from part
-        yield from map("".join, zip(part, part[1:], strict=False))
+        yield from map("".join, pairwise(part))
 
 
 def _fold(text: str) -> str:
@@ -129,7 +130,7 @@ class _Separators(dict[int, str]):
     def __missing__(self, code: int) -> str:
         character = chr(code)
         category = unicodedata.category(character)
-        if code < 0x80 or category[0] in "LMN":
+        if character.isascii() or category[0] in "LMN":
             place = character
         elif character in "\u2018\u2019\u02bc":
             place = "'"

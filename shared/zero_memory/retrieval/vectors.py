@@ -37,7 +37,7 @@ def unpack(packed: bytes) -> NDArray[np.float32]:
 def unpack_all(packed: Sequence[bytes]) -> NDArray[np.float32]:
     """Vectors of one dimension, shape (len(packed), dimensions)."""
     rows = np.frombuffer(b"".join(packed), np.uint8).reshape(len(packed), -1)
-    scales = np.ascontiguousarray(rows[:, : SCALE_BYTES]).view(_SCALE)
+    scales = np.ascontiguousarray(rows[:, :SCALE_BYTES]).view(_SCALE)
     return rows[:, SCALE_BYTES:].view(np.int8) * scales.astype(np.float32)
 
 
