@@ -1,6 +1,6 @@
 """What the bundled embedding model is; known without loading it."""
 
-from zero_memory.ports.services import EmbedderCard
+from zero_memory.ports.home import EmbedderCard
 
 CARD = EmbedderCard(
     # Name, and the first digits of the graph's SHA-256 (layers/embedding/model.sha256).

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
+from zero_memory.contracts.kinds import AuthorKind, Kind, LinkType
 from zero_memory.contracts.model import (
     MAX_ENTITIES,
     MAX_LINKS,
@@ -17,19 +18,6 @@ from zero_memory.contracts.model import (
     Reason,
     Result,
 )
-
-KindName = Literal[
-    "fact",
-    "decision",
-    "preference",
-    "convention",
-    "gotcha",
-    "reference",
-    "episode",
-    "task",
-    "open-question",
-]
-LinkName = Literal["relates_to", "supersedes", "contradicts", "derived_from"]
 
 ScopeName = Annotated[
     str,
@@ -60,7 +48,7 @@ class SessionState(Result):
 class Link(Arguments):
     """A typed link from the new memory to an existing one."""
 
-    type: LinkName
+    type: LinkType
     target: MemoryId
 
 
@@ -71,7 +59,7 @@ class RememberArguments(Arguments):
         Content,
         Field(description="One self-contained statement, in English, with its why."),
     ]
-    kind: KindName = "fact"
+    kind: Kind = "fact"
     scope: ScopeName | None = None
     project_hint: ProjectHint | None = None
     thread: ThreadToken | None = None
@@ -145,7 +133,7 @@ class RecallArguments(Arguments):
     scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=50)] | None = None
     project_hint: ProjectHint | None = None
     thread: ThreadToken | None = None
-    kinds: Annotated[list[KindName], Field(min_length=1, max_length=9)] | None = None
+    kinds: Annotated[list[Kind], Field(min_length=1, max_length=9)] | None = None
     as_of: Annotated[
         str | None,
         StringConstraints(min_length=1, max_length=40),
@@ -190,7 +178,7 @@ class WholeMemory(Result):
     language: str | None = None
     entities: list[str]
     author: str
-    author_kind: Literal["human", "agent"]
+    author_kind: AuthorKind
     agent_name: str | None = None
     authority: int
     created_at: str
@@ -249,7 +237,7 @@ class ListArguments(Arguments):
     scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=50)] | None = None
     project_hint: ProjectHint | None = None
     thread: ThreadToken | None = None
-    kinds: Annotated[list[KindName], Field(min_length=1, max_length=9)] | None = None
+    kinds: Annotated[list[Kind], Field(min_length=1, max_length=9)] | None = None
     author: Name | None = None
     since: Annotated[str, StringConstraints(max_length=40)] | None = None
     until: Annotated[str, StringConstraints(max_length=40)] | None = None

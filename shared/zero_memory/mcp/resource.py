@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from zero_memory.ports.services import Services
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.model import Grant
+from zero_memory.tools.services import Services
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ def count_live(table: Table, scope: str) -> dict[Kind, str]:
     for timeline in TIMELINES:
         page = table.query(TimelineEntry, scope, timeline, limit=_COUNTED, newest_first=True)
         more = "+" if page.next else ""
-        counted = Counter(entry.kind for entry in page.records)
+        counted: Counter[Kind] = Counter(entry.kind for entry in page.records)
         for kind, number in sorted(counted.items()):
             counts[kind] = f"{number}{more}"
     return counts

@@ -6,22 +6,10 @@ Times are milliseconds since the epoch. Ids of scopes are `scp_<ulid>`, of memor
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-Kind = Literal[
-    "fact",
-    "decision",
-    "preference",
-    "convention",
-    "gotcha",
-    "reference",
-    "episode",
-    "task",
-    "open-question",
-]
+from zero_memory.contracts.kinds import AuthorKind, Kind
+
 KINDS: tuple[Kind, ...] = get_args(Kind)
 LOOP_KINDS: frozenset[Kind] = frozenset(("task", "open-question"))
-
-AuthorKind = Literal["human", "agent"]
-LinkType = Literal["relates_to", "supersedes", "contradicts", "derived_from"]
 
 Timeline = Literal["knowledge", "loops", "episodes"]
 TIMELINES: tuple[Timeline, ...] = get_args(Timeline)

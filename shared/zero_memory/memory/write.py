@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from zero_memory.contracts.errors import conflict, forbidden, not_found
+from zero_memory.contracts.kinds import LinkType
 from zero_memory.memory.canonical import canonical, digest, folded_digest
 from zero_memory.memory.commit import effects
 from zero_memory.memory.entities import distinct_names, register, spoken_of
@@ -30,7 +31,6 @@ from zero_memory.memory.model import (
     Kind,
     LinkIn,
     LinkOut,
-    LinkType,
     Mention,
     Meta,
     Passage,

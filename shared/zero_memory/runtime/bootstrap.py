@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from zero_memory.adapters.bundled_model import CARD
 from zero_memory.adapters.clock import SystemClock
 from zero_memory.ports.clock import Clock
-from zero_memory.ports.services import HomeCard
+from zero_memory.ports.home import HomeCard
 from zero_memory.ports.table import Table
 from zero_memory.runtime.settings import Settings
 
 if TYPE_CHECKING:
     from zero_memory.ports.embedder import Embedder
     from zero_memory.ports.search_index import SearchIndex
+    from zero_memory.retrieval.ranking import Ranking
 
 T = TypeVar("T")
 
@@ -43,6 +44,7 @@ class Composition:
         self._table = _Once(lambda: _table(settings))
         self._index = _Once(lambda: _index(settings, self._table()))
         self._embedder = _Once(lambda: _embedder(settings))
+        self._ranking = _Once(_ranking)
 
     @property
     def clock(self) -> Clock:
@@ -63,6 +65,11 @@ class Composition:
     def embedder(self) -> "Embedder":
         """The bundled ONNX model."""
         return self._embedder()
+
+    @property
+    def ranking(self) -> "Ranking":
+        """The ranking that measured best (tests/bench/retrieval.py)."""
+        return self._ranking()
 
     @property
     def home(self) -> HomeCard:
@@ -96,6 +103,12 @@ def _embedder(settings: Settings) -> "Embedder":
     from zero_memory.resources import model_folder
 
     return OnnxEmbedder(model_folder(), threads=settings.embedder_threads)
+
+
+def _ranking() -> "Ranking":
+    from zero_memory.retrieval.ranking import Ranking
+
+    return Ranking()
 
 
 _composition: Composition | None = None

@@ -26,7 +26,6 @@ from zero_memory.mcp.http import (
 )
 from zero_memory.mcp.resource import ResourceTemplate
 from zero_memory.mcp.server import AnyTool, Peer, Server, answer, offer, offer_call
-from zero_memory.ports.services import Services
 from zero_memory.runtime.arguments import parse_arguments
 from zero_memory.runtime.bootstrap import Composition, services
 from zero_memory.runtime.perimeter import bearer_token, check_addressed_here
@@ -34,6 +33,7 @@ from zero_memory.runtime.telemetry import Outcome, record, record_failure
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.identity import authenticate
 from zero_memory.scopes.model import Grant
+from zero_memory.tools.services import Services
 
 Event = dict[str, Any]
 Handler = Callable[[Event, object], dict[str, Any]]

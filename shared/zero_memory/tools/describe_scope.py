@@ -10,10 +10,10 @@ from zero_memory.contracts.memory import (
 from zero_memory.contracts.model import LIMITS
 from zero_memory.memory.ages import timestamp
 from zero_memory.memory.listing import count_live
-from zero_memory.ports.services import Services
 from zero_memory.ports.table import ref
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.model import Member, Membership, Person, Scope
+from zero_memory.tools.services import Services
 from zero_memory.tools.standing import Standing, stand
 from zero_memory.tools.tool import Annotations, Tool
 

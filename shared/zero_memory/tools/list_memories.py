@@ -6,10 +6,10 @@ from zero_memory.memory.ids import first_id_at, last_id_at
 from zero_memory.memory.listing import Wanted, list_live
 from zero_memory.memory.preview import preview
 from zero_memory.memory.reading import Memory, with_bodies
-from zero_memory.ports.services import Services
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.cursors import seal, seal_key_of, unseal
 from zero_memory.scopes.visibility import ReadSet, seen_in
+from zero_memory.tools.services import Services
 from zero_memory.tools.standing import stand
 from zero_memory.tools.tool import Annotations, Tool
 

@@ -5,8 +5,8 @@ import re
 from zero_memory.contracts.errors import not_found
 from zero_memory.contracts.memory import WholeMemory
 from zero_memory.memory.reading import load_visible, with_bodies
-from zero_memory.ports.services import Services
 from zero_memory.scopes.caller import Caller
+from zero_memory.tools.services import Services
 from zero_memory.tools.standing import stand
 from zero_memory.tools.whole import whole
 

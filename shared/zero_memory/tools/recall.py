@@ -10,16 +10,20 @@ from zero_memory.contracts.memory import (
     RecallResult,
 )
 from zero_memory.memory.ages import age, moment, timestamp
+from zero_memory.memory.canonical import canonical
 from zero_memory.memory.guard import refuse_secrets, strip_credentials
+from zero_memory.memory.model import Body
 from zero_memory.memory.reading import load_visible, with_bodies
-from zero_memory.ports.services import Services
-from zero_memory.retrieval.recall import Found, recall
+from zero_memory.retrieval.excerpt import excerpt
+from zero_memory.retrieval.recall import Ranked, ask, recall
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.visibility import ReadSet, seen_in
+from zero_memory.tools.services import Services
 from zero_memory.tools.standing import Standing, stand
 from zero_memory.tools.tool import Annotations, Tool
 from zero_memory.tools.whole import whole
 
+_EXCERPT = 600
 _ONE_ID = re.compile(r"\s*(mem_[0-9A-HJKMNP-TV-Z]{26})\s*")
 
 
@@ -63,3 +67,71 @@ def _by_id(services: Services, standing: Standing, ids: list[str]) -> RecallResu
         missing=[memory_id for memory_id in ids if memory_id not in found],
         session=standing.state(),
     )
+
+
+def _by_query(services: Services, standing: Standing, arguments: RecallArguments) -> RecallResult:
+    read_set = standing.reads(arguments.scopes)
+    text = canonical(arguments.query or "")
+    found = recall(
+        services.table,
+        services.index,
+        services.clock,
+        query=ask(services.embedder, text),
+        read_set=read_set,
+        ranking=services.ranking,
+        k=arguments.k,
+        kinds=frozenset(arguments.kinds) if arguments.kinds else None,
+        alive_at=moment("as_of", arguments.as_of) if arguments.as_of else None,
+    )
+    bodies = {
+        memory.meta.memory_id: memory.body
+        for memory in with_bodies(services.table, [each.meta for each in found.ranked])
+    }
+    now = services.clock.now()
+    return RecallResult(
+        hits=[
+            _hit(each, bodies[each.meta.memory_id], read_set, now, explain=arguments.explain)
+            for each in found.ranked
+            if each.meta.memory_id in bodies
+        ],
+        scopes=sorted(read_set.paths.values()),
+        degraded=found.degraded is not None,
+        degraded_reason=found.degraded,
+        session=standing.state(),
+    )
+
+
+def _hit(each: Ranked, body: Body, read_set: ReadSet, now: int, *, explain: bool) -> Hit:
+    meta, fused = each.meta, each.fused
+    text, truncated = excerpt(canonical(body.content), fused.start, fused.end, _EXCERPT)
+    return Hit(
+        id=meta.memory_id,
+        kind=meta.kind,
+        scope=seen_in(meta.scope, meta.shared_to, read_set) or "",
+        score=round(each.score, 6),
+        excerpt=text,
+        truncated=truncated,
+        created_at=timestamp(meta.created_at),
+        age=age(meta.created_at, now),
+        legs=[LegRank(leg=leg, rank=rank) for leg, rank in fused.legs],
+        superseded_by=meta.superseded_by,
+        factors=dict(each.factors) if explain else None,
+    )
+
+
+TOOL = Tool(
+    name="recall",
+    title="Recall",
+    description=(
+        "Recall what is known about a topic before you search code or the web, and before you "
+        "work out an answer anew, a briefing notwithstanding. Ask in English, in the words of "
+        "the answer you hope for; identifiers and error codes work as they are. With ids, read "
+        "those memories whole. Pass project_hint on the first call and thread on every call."
+    ),
+    input=RecallArguments,
+    output=RecallResult,
+    annotations=Annotations(read_only=True, destructive=False, idempotent=True),
+    grant="memory:read",
+    needs=frozenset(("table", "index", "embedder")),
+    run=run,
+)

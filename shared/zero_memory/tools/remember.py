@@ -26,12 +26,12 @@ from zero_memory.memory.write import (
     remember,
     request_hash,
 )
-from zero_memory.ports.services import Services
 from zero_memory.retrieval.passages import read_passage
 from zero_memory.retrieval.similar import similar_to
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.session import WriteTarget, write_target
 from zero_memory.scopes.visibility import ReadSet, seen_in
+from zero_memory.tools.services import Services
 from zero_memory.tools.standing import Standing, stand
 from zero_memory.tools.tool import Annotations, Tool
 
@@ -195,7 +195,15 @@ def _similar(
     access = standing.access
     near = (target.scope, access.personal, access.core)
     read_set = ReadSet({each.scope: each.path for each in near})
-    metas = similar_to(services, meta, read_set, limit=_SIMILAR_SHOWN)
+    metas = similar_to(
+        services.table,
+        services.index,
+        services.clock,
+        meta=meta,
+        read_set=read_set,
+        ranking=services.ranking,
+        limit=_SIMILAR_SHOWN,
+    )
     now = services.clock.now()
     return [
         SimilarMemory(

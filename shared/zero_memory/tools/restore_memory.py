@@ -2,9 +2,9 @@
 
 from zero_memory.contracts.memory import RestoreArguments, StateResult
 from zero_memory.memory import state
-from zero_memory.ports.services import Services
 from zero_memory.scopes.caller import Caller
 from zero_memory.tools.changed import state_result
+from zero_memory.tools.services import Services
 from zero_memory.tools.standing import stand
 from zero_memory.tools.tool import Annotations, Tool
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from zero_memory.contracts.memory import SessionState
 from zero_memory.memory.rights import Rights
-from zero_memory.ports.services import Services
 from zero_memory.scopes.access import Access, access_of
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.session import ALL_SCOPES, Session, enter, read_set
 from zero_memory.scopes.visibility import ReadSet
+from zero_memory.tools.services import Services
 
 
 @dataclass(frozen=True)

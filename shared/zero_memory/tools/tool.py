@@ -6,9 +6,9 @@ from typing import Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from zero_memory.ports.services import Services
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.model import Grant
+from zero_memory.tools.services import Services
 
 In = TypeVar("In", bound=BaseModel)
 Out = TypeVar("Out", bound=BaseModel)

@@ -1,32 +1,15 @@
 """The ports together, as the composition root hands them to a tool."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from zero_memory.ports.clock import Clock
+from zero_memory.ports.home import HomeCard
 from zero_memory.ports.table import Table
 
 if TYPE_CHECKING:
     from zero_memory.ports.embedder import Embedder
     from zero_memory.ports.search_index import SearchIndex
-
-
-@dataclass(frozen=True)
-class EmbedderCard:
-    """An embedding model's name and revision, its dimensions and languages (BCP 47)."""
-
-    model: str
-    dimensions: int
-    languages: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class HomeCard:
-    """Where memories live: which table, which search index, which embedder."""
-
-    table: Literal["sqlite", "dynamodb"]
-    search: Literal["local", "none"]
-    embedder: EmbedderCard
+    from zero_memory.retrieval.ranking import Ranking
 
 
 class Services(Protocol):
@@ -55,4 +38,9 @@ class Services(Protocol):
     @property
     def home(self) -> HomeCard:
         """What stands behind the ports, known without making them."""
+        ...
+
+    @property
+    def ranking(self) -> "Ranking":
+        """How candidates become an order."""
         ...

@@ -1,0 +1,41 @@
+"""Every number that ranking depends on, in one place."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from zero_memory.memory.model import Kind
+from zero_memory.retrieval.lexical import Bm25
+
+HALF_LIFE_DAYS: Mapping[Kind, int] = MappingProxyType(
+    {
+        "fact": 365,
+        "decision": 3650,
+        "preference": 1825,
+        "convention": 3650,
+        "gotcha": 1095,
+        "reference": 1825,
+        "episode": 30,
+        "task": 14,
+        "open-question": 14,
+    }
+)
+"""Days after which a memory has lost half of what age can take from it."""
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """How candidates become an order.
+
+    Each leg gives `candidates_per_result` candidates for every result asked for. A cosine of
+    `cosine_floor` or less is worth nothing. `lexical_weight` is what the best lexical match of a
+    query is worth beside a cosine of 1. Age takes at most `age_share` of a score.
+    """
+
+    candidates_per_result: int = 4
+    cosine_floor: float = 0.7
+    lexical_weight: float = 0.25
+    age_share: float = 0.1
+    provisional: float = 0.9
+    bm25: Bm25 = field(default_factory=Bm25)
+    half_life_days: Mapping[Kind, int] = field(default_factory=lambda: HALF_LIFE_DAYS)

@@ -1,0 +1,79 @@
+"""The retrieval pipeline: gather candidates, fuse the legs, weigh by signals, take the best."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from zero_memory.memory.model import Meta
+from zero_memory.ports.clock import Clock
+from zero_memory.ports.embedder import Embedder
+from zero_memory.ports.search_index import SearchIndex
+from zero_memory.ports.table import Table
+from zero_memory.retrieval.analysis import query_tokens
+from zero_memory.retrieval.fusion import Fused, fuse
+from zero_memory.retrieval.gather import Query, gather
+from zero_memory.retrieval.ranking import Ranking
+from zero_memory.retrieval.signals import signals
+from zero_memory.scopes.visibility import ReadSet
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A memory that answers, its score, and every factor that made it."""
+
+    meta: Meta
+    fused: Fused
+    score: float
+    factors: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What answers a query, best first. `degraded` says why something may be missing."""
+
+    ranked: tuple[Ranked, ...]
+    degraded: str | None
+
+
+def ask(embedder: Embedder, text: str) -> Query:
+    """A query as both legs take it."""
+    return Query(embedder.model, embedder.embed_query(text), query_tokens(text))
+
+
+def recall(
+    table: Table,
+    index: SearchIndex,
+    clock: Clock,
+    *,
+    query: Query,
+    read_set: ReadSet,
+    ranking: Ranking,
+    k: int,
+    kinds: frozenset[str] | None = None,
+    alive_at: int | None = None,
+) -> Found:
+    """The `k` memories of the read set that answer a query best.
+
+    `alive_at` (milliseconds) asks what held at a moment, None what holds today.
+    """
+    candidates = gather(
+        table,
+        index,
+        read_set=read_set,
+        query=query,
+        limit=k * ranking.candidates_per_result,
+        kinds=kinds,
+        alive_at=alive_at,
+    )
+    now = clock.now() if alive_at is None else alive_at
+    ranked: list[Ranked] = []
+    for fused in fuse(
+        candidates.semantic, candidates.lexical, candidates.statistics, query.tokens, ranking
+    ):
+        meta = candidates.metas[fused.memory_id]
+        factors = signals(meta, now, ranking)
+        score = fused.score
+        for factor in factors.values():
+            score *= factor
+        ranked.append(Ranked(meta, fused, score, {**fused.factors, **factors}))
+    ranked.sort(key=lambda each: (-each.score, each.meta.memory_id))
+    return Found(tuple(ranked[:k]), candidates.degraded)

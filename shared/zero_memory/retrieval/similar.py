@@ -1,0 +1,41 @@
+"""The memories nearest to one that is stored."""
+
+from zero_memory.memory.model import Meta, SearchRecord
+from zero_memory.ports.clock import Clock
+from zero_memory.ports.search_index import SearchIndex
+from zero_memory.ports.table import Table
+from zero_memory.retrieval.gather import Query
+from zero_memory.retrieval.ranking import Ranking
+from zero_memory.retrieval.recall import recall
+from zero_memory.retrieval.vectors import unpack
+from zero_memory.scopes.visibility import ReadSet
+
+# A long text's first tokens tell what it is about; all of them would cost a search each.
+_TOKENS = 64
+
+
+def similar_to(
+    table: Table,
+    index: SearchIndex,
+    clock: Clock,
+    *,
+    meta: Meta,
+    read_set: ReadSet,
+    ranking: Ranking,
+    limit: int,
+) -> list[Meta]:
+    """At most `limit` live memories of the read set, nearest first; never the memory itself.
+
+    Asks with the memory's stored vector and tokens, so that nothing is embedded again.
+    """
+    record = table.get(SearchRecord, meta.scope, meta.memory_id)
+    if record is None:
+        return []
+    passage = record.passage
+    tokens = list(passage.tokens)[:_TOKENS]
+    query = Query(passage.model, unpack(passage.windows[0].vector), tokens)
+    found = recall(
+        table, index, clock, query=query, read_set=read_set, ranking=ranking, k=limit + 1
+    )
+    others = (each.meta for each in found.ranked if each.meta.memory_id != meta.memory_id)
+    return list(others)[:limit]
