@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 
 from zero_memory.contracts.errors import not_found, validation_failed
+from zero_memory.contracts.kinds import LinkType
 from zero_memory.contracts.memory import (
     LengthDirective,
     RememberArguments,
@@ -64,6 +65,7 @@ def run(services: Services, caller: Caller, arguments: RememberArguments) -> Rem
         scope=arguments.scope,
         kind=arguments.kind,
     )
+    standing = standing.with_project(target.scope)
     written = remember(
         services.table,
         services.clock,
@@ -110,7 +112,7 @@ def _submission(
     caller: Caller, arguments: RememberArguments, standing: Standing, target: WriteTarget
 ) -> Submission:
     conversation = standing.session.conversation
-    links = tuple((link.type, link.target) for link in arguments.links or ())
+    links: list[tuple[LinkType, str]] = [(link.type, link.target) for link in arguments.links or ()]
     declared = [*(arguments.supersedes or ())]
     declared += [memory_id for link, memory_id in links if link == "supersedes"]
     once = None

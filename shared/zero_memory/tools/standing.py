@@ -7,6 +7,7 @@ from zero_memory.contracts.memory import SessionState
 from zero_memory.memory.rights import Rights
 from zero_memory.scopes.access import Access, access_of
 from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.model import Membership
 from zero_memory.scopes.session import ALL_SCOPES, Session, enter, read_set
 from zero_memory.scopes.visibility import ReadSet
 from zero_memory.tools.services import Services
@@ -27,6 +28,13 @@ class Standing:
         """Everything that the caller may see and change."""
         writable = (each.scope for each in self.access.memberships if each.role != "reader")
         return Rights(self.reads([ALL_SCOPES]), frozenset(writable))
+
+    def with_project(self, made: Membership) -> "Standing":
+        """The same standing, with the membership of a project that this very call made."""
+        if made.scope in self.access.by_id:
+            return self
+        access = Access(self.access.person, (*self.access.memberships, made))
+        return Standing(access, self.session)
 
     def state(self) -> SessionState:
         """The session as answers carry it."""
