@@ -1,13 +1,18 @@
 """The index follows the table: for each memory that changed, write what is true now."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from zero_memory.memory.model import Meta, PendingMarker, SearchRecord
 from zero_memory.ports.search_index import IndexDocument, IndexedWindow, SearchIndex
 from zero_memory.ports.table import ConditionFailed, Delete, RevisionIs, Table, ref
 from zero_memory.retrieval.vectors import unpack_all
+from zero_memory.scopes.model import Scope
+
+R = TypeVar("R")
 
 _TRANSACTION_ACTIONS = 100
+_REBUILT_AT_ONCE = 500
 
 
 def document_of(meta: Meta, record: SearchRecord) -> IndexDocument:
@@ -80,4 +85,32 @@ def _delete(table: Table, deletes: list[Delete]) -> None:
         except ConditionFailed as failure:
             deletes = [each for at, each in enumerate(deletes) if at not in failure.failed]
         else:
+            return
+
+
+def rebuild(table: Table, index: SearchIndex) -> Iterator[int]:
+    """Bring the whole index up to date from the table, scope by scope; yields counts as it goes.
+
+    What is written meanwhile comes by the stream as always.
+    """
+    done = 0
+    for scope in _all(table, Scope):
+        for records in _pages(table, SearchRecord, scope.scope):
+            indexed = index_memories(table, index, [record.memory_id for record in records])
+            done += len(indexed)
+            yield done
+
+
+def _all(table: Table, record: type[R], *parts: str) -> Iterator[R]:
+    for page in _pages(table, record, *parts):
+        yield from page
+
+
+def _pages(table: Table, record: type[R], *parts: str) -> Iterator[tuple[R, ...]]:
+    after: str | None = None
+    while True:
+        page = table.query(record, *parts, after=after, limit=_REBUILT_AT_ONCE)
+        yield page.records
+        after = page.next
+        if after is None:
             return
