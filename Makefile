@@ -10,7 +10,7 @@ PIP := $(BIN)/pip --quiet --disable-pip-version-check
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test lint format types imports template build check lock clean
+.PHONY: help serve test tools check lint format types imports template build lock clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -20,6 +20,9 @@ serve: $(VENV)/serve.stamp ## set up, and run the service on this machine
 
 test: $(VENV)/test.stamp ## set up, and pass the tests
 	@$(BIN)/pytest -n auto $(ARGS)
+
+tools: $(VENV)/test.stamp ## set up what tests drive beside this package: MCP's own tools, real clients
+	@for install in $$(find tests -name install -type f | sort); do "$$install" >&2 || exit 1; done
 
 check: lint types imports template ## every gate that reads and does not run
 

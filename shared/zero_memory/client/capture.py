@@ -1,12 +1,14 @@
 """`zm "fact"`: quick capture."""
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
 
 from zero_memory.client.api import call_tool
 from zero_memory.client.connection import find_connection
+from zero_memory.client.failure import USAGE, Failure
 from zero_memory.client.project import project_hint
 
 
@@ -27,7 +29,7 @@ def main(arguments: Sequence[str]) -> int:
         find_connection(),
         "remember",
         {
-            "content": sys.stdin.read().strip() if chosen.fact == "-" else chosen.fact,
+            "content": _standard_input() if chosen.fact == "-" else chosen.fact,
             "kind": chosen.kind,
             "scope": chosen.scope,
             "project_hint": chosen.project or (None if chosen.scope else project_hint()),
@@ -36,12 +38,20 @@ def main(arguments: Sequence[str]) -> int:
         },
     )
     if chosen.json:
-        import json
-
         print(json.dumps(result, ensure_ascii=False))
         return 0
     done = "Already known" if result["deduplicated"] else "Remembered"
     print(f"{done} in {result['scope']}: {result['id']}")
+    for advice in ("routing_reason", "hint", "anchor_hint", "status_hint"):
+        if advice in result:
+            print(f"  {result[advice]}")
     for similar in result["similar_existing"]:
         print(f"  similar: {similar['id']} ({similar['age']}) {similar['preview']}")
     return 0
+
+
+def _standard_input() -> str:
+    try:
+        return sys.stdin.read().strip()
+    except UnicodeDecodeError:
+        raise Failure("Standard input is not valid UTF-8.", exit_code=USAGE) from None

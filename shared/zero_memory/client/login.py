@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from zero_memory.client.api import call_tool
 from zero_memory.client.connection import Connection, login_file
-from zero_memory.client.failure import Failure
+from zero_memory.client.failure import USAGE, Failure
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -37,7 +37,7 @@ def _token() -> str:
         token = sys.stdin.readline()
     token = token.strip()
     if not token.isascii() or not token.isprintable() or not token:
-        raise Failure("That is no token: it begins with zmt_ and is plain ASCII.", exit_code=2)
+        raise Failure("That is no token: it begins with zmt_ and is plain ASCII.", exit_code=USAGE)
     return token
 
 

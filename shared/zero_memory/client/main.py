@@ -8,7 +8,7 @@ import io
 import os
 import sys
 
-from zero_memory.client.failure import Failure
+from zero_memory.client.failure import USAGE, Failure
 
 _COMMANDS = {
     "login": ("zero_memory.client.login", "store a service's URL and your token"),
@@ -19,7 +19,7 @@ _COMMANDS = {
 }
 _CAPTURE = "zero_memory.client.capture"
 
-USAGE = """\
+_HELP = """\
 usage: zm "fact" [--kind KIND | --task] [--scope SCOPE] [--project HINT]
        zm COMMAND [--help]
 
@@ -50,7 +50,7 @@ def main() -> int:
 def _run(arguments: list[str]) -> int:
     match arguments:
         case [] | ["-h" | "--help" | "help"]:
-            print(USAGE + "\n".join(f"  {name:8} {does}" for name, (_, does) in _COMMANDS.items()))
+            print(_HELP + "\n".join(f"  {name:8} {does}" for name, (_, does) in _COMMANDS.items()))
             return 0
         case ["--version"]:
             from zero_memory import __version__
@@ -63,7 +63,7 @@ def _run(arguments: list[str]) -> int:
             raise Failure(
                 f"There is no command “{word}” (zm --help lists them). "
                 f"To remember a single word, name its kind: zm --kind fact {word}",
-                exit_code=2,
+                exit_code=USAGE,
             )
         case _:
             return importlib.import_module(_CAPTURE).main(arguments)
@@ -82,4 +82,4 @@ def _as_utf8(argument: str) -> str:
     try:
         return os.fsencode(argument).decode()
     except UnicodeDecodeError:
-        raise Failure("The command line is not valid UTF-8.", exit_code=2) from None
+        raise Failure("The command line is not valid UTF-8.", exit_code=USAGE) from None

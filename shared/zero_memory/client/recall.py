@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> int:
         print(textwrap.indent(hit["excerpt"], "    "))
     if not result["hits"]:
         print("Nothing found.")
-    if result["note"]:
+    if "note" in result:
         print(result["note"])
     if result["degraded"]:
         print(f"Degraded: {result['degraded_reason']}")

@@ -44,9 +44,9 @@ def _state(
         "url": connection.url if connection else None,
         "data_dir": str(home) if home else None,
         "problem": str(failure) if failure else None,
+        "table": described["home"]["table"] if described else None,
+        "search": described["home"]["search"] if described else None,
         "embedder": described["home"]["embedder"] if described else None,
-        "index": described["home"]["index"] if described else None,
-        "degraded": described["home"]["degraded_reason"] if described else None,
         "scopes": [scope["path"] for scope in described["scopes"]] if described else [],
         "set_aside": _set_aside(home) if home else None,
     }
@@ -67,9 +67,9 @@ def _report(state: dict[str, Any], *, as_json: bool, code: int) -> int:
         "service": state["url"] or "none",
         "data": state["data_dir"],
         "state": "works" if state["ok"] else state["problem"],
+        "table": state["table"],
+        "search": state["search"],
         "embedder": state["embedder"],
-        "index": state["index"],
-        "degraded": state["degraded"],
         "scopes": ", ".join(state["scopes"]) or None,
         "set aside": f"{state['set_aside']} changes that could not be indexed; tried every minute"
         if state["set_aside"]

@@ -46,7 +46,7 @@ def hold(home: Path) -> Generator[None]:
     Raises CannotServe.
     """
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = FileLock(home / LOCK_FILE, blocking=False)
+    lock = FileLock(home / LOCK_FILE, mode=0o600, blocking=False)
     try:
         lock.acquire()
     except Timeout as taken:

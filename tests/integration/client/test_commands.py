@@ -1,0 +1,200 @@
+"""The `zm` command as people and scripts run it."""
+
+import json
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.service import ZM, Service
+
+LOCALES = [
+    {"LANG": "C", "LC_ALL": "C"},
+    {"LANG": "C", "LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+    {"LANG": "C", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
+    {"LC_ALL": "C.UTF-8", "PYTHONIOENCODING": "latin-1"},
+]
+WORDS = "Die Brücke 橋 🌉 и мост e\u0301 العربية."
+
+
+def zm(
+    *arguments: str, environment: dict[str, str], stdin: str = "", cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [ZM, *arguments],
+        env=environment,
+        input=stdin,
+        cwd=cwd,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path) -> dict[str, str]:
+    """A machine on which nothing is stored and nothing runs."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("ZM_")}
+    folders = {"XDG_DATA_HOME": "data", "XDG_CONFIG_HOME": "config"}
+    return {**kept, **{name: str(tmp_path / folder) for name, folder in folders.items()}}
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_words_of_every_script_go_in_and_come_out_whatever_the_locale(
+    service: Service, locale: dict[str, str], tmp_path: Path
+) -> None:
+    environment = {**service.environment, **locale}
+    said = f"{WORDS} {LOCALES.index(locale)}"
+
+    stored = zm(said, "--scope", "personal", "--json", environment=environment, cwd=tmp_path)
+    assert stored.returncode == 0, stored.stderr
+    found = zm("recall", said, "-k", "1", environment=environment, cwd=tmp_path)
+
+    assert said in found.stdout
+    (memory,) = service.call("recall", {"ids": [json.loads(stored.stdout)["id"]]}).json()[
+        "memories"
+    ]
+    assert memory["content"] == said
+
+
+def test_a_fact_may_come_from_standard_input(service: Service, tmp_path: Path) -> None:
+    stored = zm(
+        "-",
+        "--scope",
+        "personal",
+        environment=service.environment,
+        stdin="Read\nfrom a pipe.\n",
+        cwd=tmp_path,
+    )
+
+    assert stored.returncode == 0, stored.stderr
+    assert stored.stdout.startswith("Remembered in user.")
+
+
+def test_inside_a_repository_a_fact_goes_to_its_project(service: Service, tmp_path: Path) -> None:
+    subprocess.run(["git", "init", tmp_path / "shop"], check=True, capture_output=True)
+
+    stored = zm("The shop closes at six.", environment=service.environment, cwd=tmp_path / "shop")
+
+    assert stored.returncode == 0, stored.stderr
+    assert "Remembered in proj." in stored.stdout
+    assert ".shop: mem_" in stored.stdout
+
+
+def test_outside_of_one_a_fact_without_scope_is_refused_in_words(
+    service: Service, tmp_path: Path
+) -> None:
+    refused = zm("Nowhere to go.", environment=service.environment, cwd=tmp_path)
+
+    assert refused.returncode == 1
+    assert refused.stdout == ""
+    assert "scope_target_required" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_task_is_stored_as_one(service: Service, tmp_path: Path) -> None:
+    zm(
+        "--task", "Paint the fence.", "--scope", "personal",
+        environment=service.environment, cwd=tmp_path,
+    )  # fmt: skip
+    found = zm("recall", "Paint the fence.", "--json", environment=service.environment)
+
+    assert json.loads(found.stdout)["hits"][0]["kind"] == "task"
+
+
+def test_status_tells_scripts_and_people_that_all_is_well(service: Service) -> None:
+    told = zm("status", "--json", environment=service.environment)
+    shown = zm("status", environment=service.environment)
+
+    state = json.loads(told.stdout)
+    assert (told.returncode, state["ok"], state["problem"]) == (0, True, None)
+    assert (state["url"], state["set_aside"]) == (service.ready["api_url"], 0)
+    assert service.ready["api_url"] in shown.stdout
+
+
+def test_status_shows_what_the_indexer_gave_up_on(service: Service, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    for name in ("serve.json", "token"):
+        (home / name).write_text((service.home / name).read_text(encoding="utf-8"), "utf-8")
+    (home / "failures.json").write_text("[{}, {}]", "utf-8")
+
+    shown = zm("status", environment={**service.environment, "ZM_DATA_DIR": str(home)})
+
+    assert "2 changes" in shown.stdout
+
+
+def test_login_stores_what_works_for_its_owner_only(
+    service: Service, nowhere: dict[str, str]
+) -> None:
+    url = service.ready["mcp_url"]
+    logged_in = zm("login", url, environment=nowhere, stdin=f"{service.token}\n")
+    assert logged_in.returncode == 0, logged_in.stderr
+    stored = Path(nowhere["XDG_CONFIG_HOME"]) / "zero-memory" / "login.json"
+
+    assert stat.S_IMODE(stored.stat().st_mode) == 0o600
+    assert service.token not in logged_in.stdout + logged_in.stderr
+    assert zm("status", environment=nowhere).returncode == 0
+
+
+def test_login_stores_nothing_that_the_service_does_not_take(
+    service: Service, nowhere: dict[str, str]
+) -> None:
+    refused = zm("login", service.ready["api_url"], environment=nowhere, stdin="zmt_wrong\n")
+
+    assert refused.returncode == 1
+    assert "token" in refused.stderr
+    assert not (Path(nowhere["XDG_CONFIG_HOME"]) / "zero-memory").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments", [["recall", "anything"], ["A fact."], ["status"], ["status", "--json"]]
+)
+def test_without_a_service_one_is_told_how_to_start_it(
+    nowhere: dict[str, str], arguments: list[str]
+) -> None:
+    failed = zm(*arguments, environment=nowhere)
+
+    assert failed.returncode == 3
+    assert "zm serve" in failed.stderr + failed.stdout
+    assert "Traceback" not in failed.stderr
+
+
+def test_a_service_that_was_killed_is_no_traceback(
+    service: Service, nowhere: dict[str, str], tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "token").write_text("zmt_x", encoding="utf-8")
+    ready = {**service.ready, "api_url": "http://127.0.0.1:9", "token_file": str(home / "token")}
+    (home / "serve.json").write_text(json.dumps(ready), encoding="utf-8")
+
+    failed = zm("recall", "x", environment={**nowhere, "ZM_DATA_DIR": str(home)})
+
+    assert failed.returncode == 3
+    assert "zm serve" in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["recal"], ["a fact", "and another"], ["recall"], ["--kind"], ["recall", "-k", "x", "y"]],
+)
+def test_a_wrong_command_line_stores_nothing_and_exits_with_2(
+    nowhere: dict[str, str], arguments: list[str]
+) -> None:
+    failed = zm(*arguments, environment=nowhere)
+
+    assert failed.returncode == 2
+    assert failed.stdout == ""
+
+
+def test_without_arguments_zm_lists_its_commands(nowhere: dict[str, str]) -> None:
+    shown = zm(environment=nowhere)
+
+    assert shown.returncode == 0
+    for command in ("login", "mcp", "recall", "serve", "status"):
+        assert f"  {command}" in shown.stdout

@@ -1,0 +1,170 @@
+"""`zm serve`: how it starts, says so, refuses, stops and comes back."""
+
+import json
+import os
+import stat
+import subprocess
+from pathlib import Path
+from typing import IO, cast
+
+import httpx
+
+from tests.samples import REPOSITORY
+from tests.service import ZM, Service, running
+from zero_memory.local.deployment import read_deployment
+
+
+def remember(service: Service, content: str) -> str:
+    answer = service.call("remember", {"content": content, "scope": "personal"})
+    assert answer.status_code == 200, answer.text
+    return answer.json()["id"]
+
+
+def listed(service: Service) -> list[str]:
+    answer = service.call("list_memories", {"scopes": ["personal"], "limit": 100})
+    return [memory["id"] for memory in answer.json()["memories"]]
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_standard_output_is_one_line_of_four_names(tmp_path: Path) -> None:
+    with running(tmp_path / "home") as service:
+        api_url = service.ready["api_url"]
+        assert service.ready == {
+            "mcp_url": f"{api_url}/mcp",
+            "api_url": api_url,
+            "token_file": str(tmp_path / "home" / "token"),
+            "pid": service.process.pid,
+        }
+        assert httpx.URL(api_url).host == "127.0.0.1"
+        remember(service, "Something that is logged.")
+        service.call("remember", {"content": ""})
+
+        assert service.stop() == 0
+        assert cast("IO[str]", service.process.stdout).read() == ""
+
+
+def test_people_are_told_the_url_the_place_of_the_token_and_how_to_connect(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    process = subprocess.Popen(
+        [ZM, "serve", "--home", home, "--port", "0"], stdout=subprocess.PIPE, text=True
+    )
+    try:
+        lines: list[str] = []
+        for line in cast("IO[str]", process.stdout):
+            lines.append(line)
+            if "Ctrl-C" in line:
+                break
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+    said = "".join(lines)
+
+    url = json.loads('"' + said.split("MCP")[1].split()[0] + '"')
+    assert f"claude mcp add --transport http --scope user zero-memory {url}" in said
+    assert str(home / "token") in said
+    assert (home / "token").read_text(encoding="utf-8").strip() not in said
+
+
+def test_the_home_is_private(service: Service) -> None:
+    assert mode(service.home) == 0o700
+    assert mode(Path(service.ready["token_file"])) == 0o600
+    assert [path.name for path in service.home.iterdir() if mode(path) & 0o077] == []
+
+
+def test_every_route_of_the_template_is_served_and_asks_who_calls(service: Service) -> None:
+    for route in read_deployment(REPOSITORY).routes:
+        method = "POST" if route.method == "ANY" else route.method
+        answer = httpx.request(method, service.ready["api_url"] + route.path, json={})
+
+        assert answer.status_code == 401, route.key
+        assert "www-authenticate" in answer.headers, route.key
+
+
+def test_a_body_past_the_limit_is_refused_in_the_contracts_words(service: Service) -> None:
+    answer = service.call("remember", {"content": "x" * 10_000_000})
+
+    assert answer.status_code == 400
+    assert answer.json()["error"]["code"] == "validation_failed"
+    assert service.call("describe_scope", {}).status_code == 200
+
+
+def test_a_foreign_host_is_refused(service: Service) -> None:
+    answer = httpx.post(
+        service.ready["api_url"] + "/tools/describe_scope",
+        json={},
+        headers={"authorization": f"Bearer {service.token}", "host": "evil.example"},
+    )
+
+    assert answer.status_code == 403
+
+
+def test_a_second_service_of_a_home_is_told_where_the_first_one_runs(service: Service) -> None:
+    second = subprocess.run(
+        [ZM, "serve", "--home", service.home, "--port", "0", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert second.returncode == 1
+    assert second.stdout == ""
+    assert service.ready["mcp_url"] in second.stderr
+    assert "Traceback" not in second.stderr
+
+
+def test_a_taken_port_is_named(service: Service, tmp_path: Path) -> None:
+    port = str(httpx.URL(service.ready["api_url"]).port)
+    other = subprocess.run(
+        [ZM, "serve", "--home", tmp_path / "other", "--port", port],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert other.returncode == 1
+    assert port in other.stderr
+    assert "Traceback" not in other.stderr
+
+
+def test_what_was_acknowledged_survives_kill_minus_nine(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with running(home) as killed:
+        token = killed.token
+        acknowledged = [remember(killed, f"Fact number {number}.") for number in range(5)]
+        killed.kill()
+    with running(home) as restarted:
+        assert restarted.token == token
+        assert sorted(listed(restarted)) == sorted(acknowledged)
+
+
+def test_a_deleted_token_file_is_made_anew_for_the_same_person(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with running(home) as first:
+        memory = remember(first, "Mine.")
+        token = first.token
+    (home / "token").unlink()
+    with running(home) as second:
+        assert second.token != token
+        assert listed(second) == [memory]
+
+
+def test_a_service_that_stopped_is_announced_no_longer(tmp_path: Path) -> None:
+    with running(tmp_path / "home") as service:
+        assert json.loads((service.home / "serve.json").read_text()) == service.ready
+        service.stop()
+
+        assert not (service.home / "serve.json").exists()
+
+
+def test_without_a_home_the_data_lies_where_the_platform_keeps_data(tmp_path: Path) -> None:
+    environment = {**os.environ, "XDG_DATA_HOME": str(tmp_path)}
+    shown = subprocess.run(
+        [ZM, "serve", "--help"], env=environment, capture_output=True, text=True, check=True
+    )
+
+    assert str(tmp_path / "zero-memory") in "".join(shown.stdout.split())
