@@ -35,41 +35,48 @@ NAME_LENGTH = 200
 
 
 @dataclass(frozen=True)
-class _Remembered:
+class Remembered:
     """A token's record, None when its person is disabled or gone, as of `read_at`."""
 
     token: Token | None
     read_at: int
 
 
-class _TokenMemory:
-    """The tokens that this process read lately; the oldest make room."""
+class TokenMemory:
+    """The tokens that one process read lately. Safe in threads; the oldest make room."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int = REMEMBERED_TOKENS) -> None:
+        self._size = size
         self._lock = Lock()
-        self._tokens: OrderedDict[str, _Remembered] = OrderedDict()
+        self._tokens: OrderedDict[str, Remembered] = OrderedDict()
 
-    def get(self, public_id: str, now: int) -> _Remembered | None:
+    def __len__(self) -> int:
+        return len(self._tokens)
+
+    def get(self, public_id: str, now: int) -> Remembered | None:
+        """What is remembered of a token, unless that is 4 s old."""
         with self._lock:
             found = self._tokens.get(public_id)
             if found is None or not 0 <= now - found.read_at < REMEMBERED_MS:
                 return None
             return found
 
-    def put(self, public_id: str, remembered: _Remembered) -> None:
+    def put(self, public_id: str, remembered: Remembered) -> None:
+        """Remember a token."""
         with self._lock:
             self._tokens[public_id] = remembered
             self._tokens.move_to_end(public_id)
-            if len(self._tokens) > REMEMBERED_TOKENS:
+            if len(self._tokens) > self._size:
                 self._tokens.popitem(last=False)
 
     def forget(self, public_ids: Iterable[str]) -> None:
+        """Have these tokens read again at their next use."""
         with self._lock:
             for public_id in public_ids:
                 self._tokens.pop(public_id, None)
 
 
-_memory = _TokenMemory()
+PROCESS_MEMORY = TokenMemory()
 
 
 def _refused() -> Refusal:
@@ -79,7 +86,9 @@ def _refused() -> Refusal:
     )
 
 
-def authenticate(table: Table, clock: Clock, token: str) -> Caller:
+def authenticate(
+    table: Table, clock: Clock, token: str, memory: TokenMemory = PROCESS_MEMORY
+) -> Caller:
     """Who holds this token.
 
     Raises unauthorized, in the same words and after the same comparison whatever is wrong.
@@ -88,7 +97,7 @@ def authenticate(table: Table, clock: Clock, token: str) -> Caller:
     shown = presented("zmt", token)
     if shown is None:
         raise _refused()
-    row = _row(table, shown.public_id, now)
+    row = _row(table, memory, shown.public_id, now)
     proven = shown.proves(None if row is None else row.secret_sha256)
     if row is None or not proven or row.revoked_at is not None:
         raise _refused()
@@ -97,9 +106,9 @@ def authenticate(table: Table, clock: Clock, token: str) -> Caller:
     return Caller(row.person, row.principal, frozenset(row.grants))
 
 
-def _row(table: Table, public_id: str, now: int) -> Token | None:
+def _row(table: Table, memory: TokenMemory, public_id: str, now: int) -> Token | None:
     """The record of a token whose person may act; `now` was taken before it is read."""
-    known = _memory.get(public_id, now)
+    known = memory.get(public_id, now)
     if known is not None:
         return known.token
     row = table.get(Token, public_id)
@@ -108,7 +117,7 @@ def _row(table: Table, public_id: str, now: int) -> Token | None:
         return None
     person = table.get(Person, row.person)
     active = row if person is not None and not person.disabled else None
-    _memory.put(public_id, _Remembered(active, now))
+    memory.put(public_id, Remembered(active, now))
     return active
 
 
@@ -129,7 +138,9 @@ def make_person(table: Table, clock: Clock, name: str = "") -> Person:
     return person
 
 
-def set_disabled(table: Table, person: str, *, disabled: bool) -> Person:
+def set_disabled(
+    table: Table, person: str, *, disabled: bool, memory: TokenMemory = PROCESS_MEMORY
+) -> Person:
     """Shut a person out (or let them in again): every token of theirs fails within 5 s.
 
     Raises not_found.
@@ -143,7 +154,7 @@ def set_disabled(table: Table, person: str, *, disabled: bool) -> Person:
             table.transact([Put(changed, AttributeIs("disabled", found.disabled))])
         except ConditionFailed:
             continue
-        _memory.forget(each.public_id for each in list_tokens(table, person))
+        memory.forget(each.public_id for each in list_tokens(table, person))
         return changed
 
 
@@ -199,7 +210,13 @@ def _no_such_token() -> Refusal:
     return not_found("You have no such token. `zm admin tokens` lists yours.")
 
 
-def revoke_token(table: Table, clock: Clock, person: str, public_id: str) -> Token:
+def revoke_token(
+    table: Table,
+    clock: Clock,
+    person: str,
+    public_id: str,
+    memory: TokenMemory = PROCESS_MEMORY,
+) -> Token:
     """End a person's token: it fails at once in this process, and within 5 s in every other.
 
     Revoking it again changes nothing. Raises not_found for another person's token too.
@@ -213,5 +230,5 @@ def revoke_token(table: Table, clock: Clock, person: str, public_id: str) -> Tok
             table.transact([Put(row, Present())])
         except ConditionFailed as gone:
             raise _no_such_token() from gone
-    _memory.forget([public_id])
+    memory.forget([public_id])
     return row
