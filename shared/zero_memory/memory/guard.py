@@ -212,7 +212,8 @@ class _Broken:
     @property
     def looks_random(self) -> bool:
         """Whether the pieces are rather parts of one token than words after a prefix."""
-        if self.starts_with_word or not _joins(self.gaps[0]):
+        dotted = "." in self.gaps[1:]
+        if (self.starts_with_word and not dotted) or not _joins(self.gaps[0]):
             return False
         return self.random_share >= (1 / 3 if self.joined else 1)
 
@@ -319,7 +320,7 @@ def _spread(prefix: str) -> re.Pattern[str]:
     The first character stands before the look behind it, so that a search can leap to it.
     """
     first, *others = ("[a-z]" if c == "?" else re.escape(c) for c in prefix)
-    return re.compile((_SEPARATOR + "{0,24}").join([f"{first}(?<![A-Za-z0-9]{first})", *others]))
+    return re.compile((_SEPARATOR + "{0,24}?").join([f"{first}(?<![A-Za-z0-9]{first})", *others]))
 
 
 _TOKENS = (

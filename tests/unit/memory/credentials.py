@@ -19,6 +19,10 @@ _BASE64 = _ALNUM + "+/"
 _UPPER = string.ascii_uppercase + string.digits
 
 
+def seeded(seed: object) -> random.Random:
+    return random.Random(repr(seed))  # noqa: S311 - made up, never a secret of anything
+
+
 def _some(rng: random.Random, alphabet: str, length: int) -> str:
     return "".join(rng.choices(alphabet, k=length))
 
@@ -217,10 +221,10 @@ AROUND: dict[str, Callable[[str], str]] = {
     "with every character escaped": lambda s: "".join(f"\\u{ord(c):04x}" for c in s),
     "percent-encoded": lambda s: "https://x.test/?next=" + "".join(f"%{ord(c):02X}" for c in s),
     "percent-encoded twice": lambda s: "".join(f"%25{ord(c):02x}" for c in s),
-    "with zero-width characters": lambda s: "\u200b".join(s),
+    "with zero-width characters": "\u200b".join,
     "after a zero-width character": lambda s: f"token\u200b{s}",
     "with soft hyphens": lambda s: "\u00ad".join(_chunks(s, 5)),
-    "with combining marks": lambda s: "\u0336".join(s),
+    "with combining marks": "\u0336".join,
     "in full width": _wide,
     "after letters of another script": lambda s: f"токен{s}",
     "with Windows line ends": lambda s: f"a\r\n{s}\r\nb".replace("\n", "\r\n"),
@@ -247,7 +251,7 @@ INSIDE: dict[str, Callable[[str], str]] = {
 
 
 def lookalikes() -> dict[str, str]:
-    rng = random.Random(7)
+    rng = seeded(7)
     digest = sha1(b"commit", usedforsecurity=False).hexdigest()
     image = base64.b64encode(rng.randbytes(6000)).decode()
     return {
@@ -269,21 +273,21 @@ def lookalikes() -> dict[str, str]:
         "scp-like remote": "git@github.com:acme/api.git",
         "package scope after a port": "http://localhost:5173/@vite/client",
         "password in a variable": "postgres://app:$PASSWORD@db, amqp://app:${DB_PASS}@mq/",
-        "password to fill in": "https://user:<password>@host and redis://:***@cache and ftp://u:xxx@h",
-        "password in a template": "postgres://{user}:{password}@{host}, mysql://u:%s@h, x://a:{{ p }}@h",
+        "password to fill in": "https://u:<password>@host and redis://:***@cache and ftp://u:xxx@h",
+        "password in a template": "postgres://{user}:{password}@{host} or mysql://u:%s@h",
         "upper-case template": "mongodb+srv://USER:PASSWORD@cluster.example.net",
-        "truncated tokens": "ghp_" + "abc…, sk-ant-api03-..., AKIA…, glpat-****, eyJhbGciOiJIUzI1NiJ9…",
+        "truncated tokens": "ghp_abc…, sk-ant-api03-..., AKIA…, glpat-****, eyJhbGciOiJIUzI1NiJ9…",
         "prefixes": (
             "GitHub tokens start with ghp_, gho_, ghu_, ghs_ or ghr_ and are 40 characters long; "
             "fine-grained ones start with github_pat_ and AWS ids with AKIA or ASIA; "
             "sk-ant- is Anthropic, sk- and sk-proj- are OpenAI, xoxb- is a Slack bot, hf_ is "
             "Hugging Face, npm_ is npm, pypi- is PyPI, glpat- is GitLab and AIza is Google."
         ),
-        "prefixes in a list": "- `ghp_`\n- `gho_`\n- `github_pat_`\n- `AKIA`\n- `sk-ant-`\n- `xoxb-`",
-        "prefixes in a table": "| GitHub | `ghp_` | 36 |\n| AWS | `AKIA` | 16 |\n| npm | `npm_` | 36 |",
+        "prefixes in a list": "- `ghp_`\n- `gho_`\n- `github_pat_`\n- `AKIA`\n- `xoxb-`",
+        "prefixes in a table": "| GitHub | `ghp_` | 36 |\n| AWS | `AKIA` | 16 |\n",
         "a prefix and a commit": f"We look for `ghp_` since commit {digest} of the guard.",
         "a prefix in brackets and a commit": f"(ghp_, see {digest})",
-        "names of prefixes in code": 'PREFIXES = ("ghp_", "gho_", "sk-ant-", "AKIA", "xoxb-", "hf_")',
+        "names of prefixes in code": 'PREFIXES = ("ghp_", "gho_", "sk-ant-", "AKIA", "hf_")',
         "formats as patterns": (
             r"ghp_[A-Za-z0-9]{36}|github_pat_\w{82}|AKIA[0-9A-Z]{16}|sk-ant-[\w-]{95}|"
             r"xox[baprs]-[0-9A-Za-z-]{10,48}|AIza[0-9A-Za-z_-]{35}|eyJ[\w-]+\.[\w-]+\.[\w-]+"
@@ -295,7 +299,7 @@ def lookalikes() -> dict[str, str]:
         "sample id and a commit": f"AKIAIOSFODNN7EXAMPLE was removed in {digest}",
         "fillers": f"ghp_{'x' * 36}, AKIA{'X' * 16}, sk-{'x' * 48}, npm_{'0' * 36}",
         "half masked": f"ghp_16C7{'x' * 32}",
-        "words in the place of a key": "sk-your-key-here, sk-proj-put-the-key-of-your-project-here, "
+        "words in the place of a key": "sk-your-key-here, sk-proj-put-the-key-of-your-app-here, "
         "glpat-your-gitlab-token-goes-here, xoxb-your-slack-bot-token-here",
         "words with a prefix's letters": "sk-learn, task-runner, risk-averse, disk-usage, "
         "ask-me-anything-about-the-new-release-process-of-this-team, half_life, chf_rate",
@@ -311,10 +315,10 @@ def lookalikes() -> dict[str, str]:
         + "\n".join(_chunks(image[:512], 64))
         + "\n-----END CERTIFICATE-----",
         "ssh public key": f"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{image[:43]} ada@laptop",
-        "private key in words": "A key file begins with -----BEGIN RSA PRIVATE KEY----- and the guard "
+        "private key in words": "A key begins with -----BEGIN RSA PRIVATE KEY----- and the guard "
         f"refuses it since commit {digest}.",
         "private key left out": "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
-        "service account in words": '{"type": "service_account", "private_key": "<from the vault>"}',
+        "service account in words": '{"type": "service_account", "private_key": "<in the vault>"}',
         "two parts of a token": f"{_json64({'alg': 'none', 'typ': 'JWT'})}."
         f"{_json64({'sub': 'ada', 'admin': True, 'scope': 'everything that there is'})}. "
         "The Signature follows and is left out here on purpose.",
@@ -324,7 +328,7 @@ def lookalikes() -> dict[str, str]:
         "entropy": "".join(rng.choices(_ALNUM, k=64)),
         "azure in words": "AccountKey=<key>; UseDevelopmentStorage=true; the AccountKey= part is "
         "eighty-eight characters long and ends with two equals signs",
-        "aws in words": "export AWS_SECRET_ACCESS_KEY=$(vault read aws), the secret access key of the "
+        "aws in words": "AWS_SECRET_ACCESS_KEY=$(vault read aws), the secret access key of the "
         f"deploy user was rotated in {digest}",
         "continents": "ASIA PACIFIC REGION AND ASIA NORTHEAST 1 ARE THE SLOW ONES",
         "windows path": r"C:\new\tokens\ghp_\table.txt and %APPDATA%\npm_\x",
