@@ -65,10 +65,13 @@ def _plain(node: Any, definitions: dict[str, Any]) -> Any:
         target = definitions[reference.removeprefix(_REF_PREFIX)]
         inlined = _without(_plain(target, definitions), "title", "description")
         return {**inlined, **_plain(_without(schema, "$ref"), definitions)}
-    plain = {
-        key: value if key in _DATA else _plain(value, definitions) for key, value in schema.items()
-    }
-    return _without_null(plain)
+    return _without_null({key: _keyword(key, schema[key], definitions) for key in schema})
+
+
+def _keyword(key: str, value: Any, definitions: dict[str, Any]) -> Any:
+    if key == "properties":  # whose keys are names, not keywords
+        return {name: _plain(schema, definitions) for name, schema in value.items()}
+    return value if key in _DATA else _plain(value, definitions)
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ import re
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from zero_memory.contracts.errors import Refusal, validation_failed
 from zero_memory.mcp.http import has_lone_surrogate, has_nul, json_bytes
@@ -33,7 +32,14 @@ def parse_arguments(model: type[In], arguments: dict[str, Any]) -> In:
 def _refusal(model: type[BaseModel], error: ValidationError) -> Refusal:
     found = error.errors(include_url=False, include_context=False, include_input=False)
     errors = [
-        {"field": _field(one["loc"]), "problem": _problem(model, one)}
+        {
+            "field": _field(one["loc"]),
+            "problem": (
+                _unknown(model, one["loc"])
+                if one["type"] == "extra_forbidden"
+                else one["msg"].removeprefix("Value error, ")
+            ),
+        }
         for one in found[:_MAX_REPORTED]
     ]
     said = "; ".join(f"{one['field']}: {one['problem']}" for one in errors)
@@ -51,9 +57,7 @@ def _part(part: int | str) -> str:
     return f".{part}" if _FIELD_NAME.fullmatch(part) else ".(unnamed)"
 
 
-def _problem(model: type[BaseModel], error: ErrorDetails) -> str:
-    if error["type"] != "extra_forbidden":
-        return error["msg"].removeprefix("Value error, ")
-    if len(error["loc"]) > 1:
+def _unknown(model: type[BaseModel], location: tuple[int | str, ...]) -> str:
+    if len(location) > 1:
         return "there is no such field"
     return f"there is no such field; there are {', '.join(model.model_fields)}"

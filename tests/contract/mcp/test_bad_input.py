@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from mcp_fixtures import FAIL, NOTE, SECRET, Client
 from mcp_types.jsonrpc import JSONRPCError, JSONRPCResponse
 
+from tests.contract.mcp.fixtures import FAIL, NOTE, SECRET, Client
 from zero_memory.runtime.entry import lambda_for
 
 MIB = 1_048_576
@@ -174,7 +174,10 @@ def test_a_charset_may_be_named_when_it_is_utf_8(plain: Client) -> None:
         assert plain.send({"text": "a"}, {"content-type": content_type}).status == status
 
 
-@pytest.mark.parametrize("text", ["é", "é", "日本語", "👩‍👩‍👧", "ﷺ", "\u202eabc", "a\r\nb\tc"])
+@pytest.mark.parametrize(
+    "text",
+    ["\u00e9", "e\u0301", "日本語", "👩‍👩‍👧", "ﷺ", "\u202eabc", "a\r\nb\tc"],
+)
 def test_any_script_comes_back_byte_for_byte(plain: Client, client: Client, text: str) -> None:
     answer = plain.send(json.dumps({"text": text}, ensure_ascii=False))
     assert answer.json["text"] == text
@@ -200,7 +203,7 @@ def test_an_unexpected_exception_says_nothing_but_an_id(
 
     said = json.dumps([record.__dict__ for record in logged], default=str)
     assert "RuntimeError" in said
-    assert "mcp_fixtures.py:" in said
+    assert "fixtures.py:" in said
     for secret in (SECRET, "shibboleth", token):
         assert secret not in said + answer.text + json.dumps(result)
 
@@ -260,7 +263,7 @@ MESSAGES = st.fixed_dictionaries(
                             "io.modelcontextprotocol/clientInfo",
                         ]
                     ),
-                    st.sampled_from(["2026-07-28", "2025-11-25", {}]) | JSON_VALUES,
+                    st.sampled_from(["2026-07-28", "2025-11-25"]) | JSON_VALUES,
                 )
                 | JSON_VALUES,
             },
@@ -285,7 +288,7 @@ HEADERS = st.fixed_dictionaries(
 
 
 @settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(body=BODIES, headers=HEADERS)
 def test_whatever_comes_the_answer_is_valid(

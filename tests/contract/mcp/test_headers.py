@@ -1,14 +1,14 @@
 """What headers must say: revision and name as in the body, a Host and Origin of ours, a token."""
 
 import base64
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from mcp_fixtures import META, NOTE, TOOLS, Client
 
+from tests.contract.mcp.fixtures import META, NOTE, TOOLS, Client
 from zero_memory.runtime import bootstrap
 from zero_memory.runtime.entry import lambda_for, mcp_handler
-from zero_memory.runtime.settings import Settings
 
 HEADER_MISMATCH = -32020
 UNSUPPORTED = -32022
@@ -103,7 +103,7 @@ def test_without_a_version_header_2025_06_18_is_served(client: Client) -> None:
 
 
 def test_an_initialize_negotiates_whatever_its_header_says(client: Client) -> None:
-    params = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {}}
+    params: dict[str, Any] = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {}}
     answer = client.rpc("2025-03-26", "initialize", params)
     assert answer.json["result"]["protocolVersion"] == "2025-06-18"
 
@@ -181,24 +181,31 @@ def test_this_machine_may_call(client: Client, headers: dict[str, str | None]) -
     assert client.rpc(NEW, "tools/list", headers=headers).status == 200
 
 
-def test_a_welcome_origin_may_call_and_behind_an_api_ones_own(
-    home: bootstrap.Composition, token: str
-) -> None:
+@pytest.fixture
+def behind_an_api(home: bootstrap.Composition) -> Iterator[None]:
+    origins = ("https://board.example",)
     bootstrap.use(
-        Settings(
-            data_dir=home.settings.data_dir,
-            allowed_hosts=(),
-            allowed_origins=("https://board.example",),
-        )
+        home.settings.model_copy(update={"allowed_hosts": (), "allowed_origins": origins})
     )
-    client = Client(mcp_handler(TOOLS), token, host="api.example")
-    for origin, status in (
+    yield
+    bootstrap.use(home.settings)
+
+
+@pytest.mark.usefixtures("behind_an_api")
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
         (None, 200),
         ("https://api.example", 200),
         ("https://board.example", 200),
         ("https://evil.example", 403),
-    ):
-        assert client.rpc(NEW, "tools/list", headers={"origin": origin}).status == status
+    ],
+)
+def test_behind_an_api_ones_own_origin_and_the_welcome_ones_may_call(
+    token: str, origin: str | None, status: int
+) -> None:
+    client = Client(mcp_handler(TOOLS), token, host="api.example")
+    assert client.rpc(NEW, "tools/list", headers={"origin": origin}).status == status
 
 
 @pytest.mark.parametrize(

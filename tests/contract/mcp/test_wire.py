@@ -6,9 +6,10 @@ from typing import Any
 
 import mcp_types
 import pytest
-from mcp_fixtures import RESOURCES, TOOLS, Client
 from mcp_types import methods
 from mcp_types.jsonrpc import JSONRPCError, JSONRPCResponse
+
+from tests.contract.mcp.fixtures import RESOURCES, TOOLS, Client
 
 REVISIONS = ("2026-07-28", "2025-11-25", "2025-06-18")
 HANDSHAKE = REVISIONS[1:]
