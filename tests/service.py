@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import IO, Any, cast
 
 import httpx
 
+REPOSITORY = Path(__file__).resolve().parents[1]
 ZM = Path(sys.executable).with_name("zm")
 STOP_S = 30
 
@@ -43,7 +44,8 @@ class Service:
         )
 
     def kill(self) -> None:
-        self.process.kill()
+        """As the machine would end it: at once, whatever it is doing."""
+        os.kill(self.ready["pid"], signal.SIGKILL)
         self.process.wait(STOP_S)
 
     def stop(self) -> int:
@@ -54,10 +56,22 @@ class Service:
 @contextmanager
 def running(home: Path, *arguments: str) -> Generator[Service]:
     """Start a service on a free port in `home`, and stop it in the end."""
+    command = [ZM, "serve", "--home", home, "--port", "0", "--json", *arguments]
+    with started(command, home) as service:
+        yield service
+
+
+@contextmanager
+def started(
+    command: Sequence[str | Path], home: Path, environment: Mapping[str, str] | None = None
+) -> Generator[Service]:
+    """The service that a command starts in `home`; `environment` goes over one's own."""
     errors = home.with_name(f"{home.name}.stderr")
     with errors.open("a", encoding="utf-8") as stderr:
         process = subprocess.Popen(
-            [ZM, "serve", "--home", home, "--port", "0", "--json", *arguments],
+            command,
+            cwd=REPOSITORY,
+            env={**os.environ, **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=stderr,
