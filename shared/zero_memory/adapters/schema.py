@@ -18,8 +18,10 @@ from typing import Any, Literal, cast
 from urllib.parse import unquote
 
 from zero_memory.memory.model import (
+    AnswerPointer,
     AuditRecord,
     ConversationEntry,
+    Dispute,
     DuplicateClaim,
     EntityName,
     IdempotentAnswer,
@@ -243,6 +245,8 @@ PATTERNS = (
     Pattern(AuditRecord, "M#{memory_id}", "A#{audit_id}"),
     Pattern(LinkOut, "M#{source}", "L>{link}#{target}"),
     Pattern(LinkIn, "M#{target}", "L<{link}#{source}"),
+    Pattern(Dispute, "M#{memory_id}", "X#{dispute_id}"),
+    Pattern(AnswerPointer, "M#{memory_id}", "I#{principal}#{tool}#{key:digest}", expires=True),
     # What a scope holds
     Pattern(SearchRecord, "S#{scope}", "R#{memory_id}", packed=("passage",)),
     Pattern(PendingMarker, "S#{scope}", "P#{memory_id}"),

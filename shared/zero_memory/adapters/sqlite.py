@@ -297,11 +297,13 @@ class SqliteTable:
     def scrub(self) -> None:
         """Leave no byte of what was removed in any file, as an erasure promises.
 
-        Pages are overwritten as they are freed (`secure_delete`), but the write-ahead log keeps
-        older versions of them until it is written back and cut. Raises TableUnavailable when a
-        reader holds on to it for longer than the busy timeout.
+        `secure_delete` overwrites rows where they are removed, but copies remain where SQLite once
+        moved them between pages, and in the write-ahead log: so the file is written anew, which
+        takes seconds for 100,000 memories, and the log is cut. Raises TableUnavailable when a
+        reader holds on to the log, or a writer to the file, for longer than the busy timeout.
         """
-        with self._connection() as connection:
+        with self._connection() as connection, self._writer:
+            connection.execute("VACUUM")
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         if busy:
             raise TableUnavailable("the write-ahead log is in use and cannot be cut; repeat later")
@@ -342,7 +344,6 @@ class SqliteTable:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA secure_delete = ON")
-        connection.execute("PRAGMA temp_store = MEMORY")
         return connection
 
     @contextmanager
