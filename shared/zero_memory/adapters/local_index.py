@@ -7,12 +7,14 @@ Ranking runs on arrays. SQLite's own FTS5 takes 60 to 320 ms to rank a query ove
 where this takes a few, and it can count neither by scope nor at a moment.
 """
 
+import json
 import sqlite3
 import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -124,8 +126,8 @@ class LocalIndex:
         with _available():
             with self._lock:
                 self._check_dimensions(len(vector))
-                views = self._views(where, tuple(dict.fromkeys(tokens)))
-            statistics = _statistics(views)
+                views = self._views(where, tokens)
+            statistics = _statistics(views, tokens)
             nearest = _nearest(views, vector, limit)
             matching = _matching(views, statistics, self._bm25, limit)
             with self._lock:
@@ -225,7 +227,7 @@ class LocalIndex:
 
     # Reading
 
-    def _views(self, where: SearchFilter, tokens: tuple[str, ...]) -> "list[_View]":
+    def _views(self, where: SearchFilter, tokens: Sequence[str]) -> "list[_View]":
         """The filter's scopes that hold anything; a memory that stands in several counts once."""
         views: list[_View] = []
         met: set[int] = set()
@@ -235,10 +237,11 @@ class LocalIndex:
                 continue
             shard = self._shard(number)
             counted = shard.live if where.alive_at is None else self._alive(shard, where.alive_at)
-            again = [row for row, memory in shard.shared.items() if memory in met]
-            if again:
+            out = [row for row, memory in shard.shared.items() if memory in met]
+            out += self._rows(shard, where.without)
+            if out:
                 counted = counted.copy()
-                counted[again] = False
+                counted[out] = False
             met.update(shard.shared.values())
             eligible = counted
             if where.kinds is not None:
@@ -247,6 +250,17 @@ class LocalIndex:
             postings = {token: self._postings(shard, token) for token in tokens}
             views.append(_View(shard, counted, eligible, postings))
         return views
+
+    def _rows(self, shard: "_Shard", memory_ids: Sequence[str]) -> list[int]:
+        """The rows in which a scope holds these memories."""
+        if not memory_ids:
+            return []
+        rows = self._db.execute(
+            "SELECT row FROM place JOIN memory ON memory.number = place.memory"
+            " WHERE scope = ? AND memory_id IN (SELECT value FROM json_each(?))",
+            (shard.number, json.dumps(memory_ids)),
+        )
+        return [row for (row,) in rows]
 
     def _scope(self, scope: str) -> int | None:
         found = self._db.execute("SELECT number FROM scope WHERE scope = ?", (scope,)).fetchone()
@@ -457,7 +471,7 @@ class LocalIndex:
                 draft.gone[scope, token, block].add(offset)
 
     def _write_postings(self, draft: "_Draft") -> None:
-        for key in draft.entries.keys() | draft.gone.keys():
+        for key in sorted(draft.entries.keys() | draft.gone.keys()):
             found = self._db.execute(
                 "SELECT entries FROM posting WHERE scope = ? AND token = ? AND block = ?", key
             ).fetchone()
@@ -616,15 +630,15 @@ class _Matching(NamedTuple):
     score: float
 
 
-def _statistics(views: Sequence[_View]) -> CorpusStatistics:
-    held: dict[str, int] = defaultdict(int)
+def _statistics(views: Sequence[_View], tokens: Sequence[str]) -> CorpusStatistics:
+    held = dict.fromkeys(tokens, 0)
     for view in views:
         for token, postings in view.postings.items():
             held[token] += int(np.count_nonzero(view.counted[postings.rows]))
     return CorpusStatistics(
         documents=sum(int(np.count_nonzero(view.counted)) for view in views),
         length=sum(int(view.shard.lengths[view.counted].sum()) for view in views),
-        document_frequency=dict(held),
+        document_frequency=held,
     )
 
 
@@ -693,6 +707,7 @@ def _lives(document: IndexDocument) -> bool:
     return any(finish is None for _, finish in document.alive)
 
 
+@lru_cache(maxsize=65_536)
 def _token_number(token: str) -> int:
     """A token by its hash, so that no word of a memory stands in the files."""
     return int.from_bytes(blake2b(token.encode(), digest_size=8).digest(), "little", signed=True)

@@ -1,6 +1,7 @@
 """What retrieval relies on in an embedder."""
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def _assert_covers(embedder: Embedder, text: str) -> None:
     spans = embedder.windows(text)
     assert spans[0].start == 0
     assert spans[-1].end == len(text)
-    for before, after in zip(spans, spans[1:], strict=False):
+    for before, after in pairwise(spans):
         assert before.start < after.start <= before.end < after.end
 
 
@@ -70,7 +71,7 @@ def test_a_short_text_is_one_window(embedder: Embedder) -> None:
 def test_neighbouring_windows_overlap(embedder: Embedder) -> None:
     spans = embedder.windows(TEXTS["long"])
     assert len(spans) > 1
-    assert all(after.start < before.end for before, after in zip(spans, spans[1:], strict=False))
+    assert all(after.start < before.end for before, after in pairwise(spans))
 
 
 def test_a_vector_depends_on_its_text_alone(embedder: Embedder) -> None:
@@ -83,8 +84,8 @@ def test_threads_get_the_vectors_of_their_texts(embedder: Embedder) -> None:
     texts = [f"{PLAIN} Attempt {number}." for number in range(12)]
     expected = embedder.embed_passages(texts)
     with ThreadPoolExecutor(4) as threads:
-        found = list(threads.map(lambda text: embedder.embed_passages([text])[0], texts))
-    assert np.allclose(expected, found, atol=1e-6)
+        found = list(threads.map(embedder.embed_passages, [[text] for text in texts]))
+    assert np.allclose(expected, np.concatenate(found), atol=1e-6)
 
 
 @pytest.mark.parametrize("query", TEXTS.values(), ids=TEXTS)
