@@ -523,7 +523,7 @@ def _is_dotted_jwt(text: str, start: int) -> bool:
     broken = _broken(text, start, 80)
     if broken is None or not broken.joined or broken.random_share < 1 / 3:
         return False
-    return sum("." in gap for gap in broken.gaps) > 3  # noqa: PLR2004
+    return sum("." in gap for gap in broken.gaps) > 2  # noqa: PLR2004 - more than a whole one has
 
 
 _URL = re.compile(

@@ -91,7 +91,7 @@ TOKENS: dict[str, tuple[str, Make]] = {
     "openai": ("openai-key", _token("sk-", _ALNUM, 48)),
     **{
         f"openai {kind}": ("openai-key", _token(f"sk-{kind}-", _BASE64URL, 120))
-        for kind in ("proj", "svcacct", "admin")
+        for kind in ("proj", "svcacct", "service", "admin", "None")
     },
     **{
         f"stripe {kind} {mode}": ("stripe-key", _token(f"{kind}_{mode}_", _ALNUM, length))
@@ -111,7 +111,7 @@ TOKENS: dict[str, tuple[str, Make]] = {
         for kind, length in (
             *(("glpat", 20), ("glrt", 20), ("gldt", 20), ("glptt", 40), ("glft", 20)),
             *(("glimt", 25), ("glagent", 50), ("glsoat", 20), ("gloas", 64), ("glcbt", 26)),
-            ("glffct", 20),
+            *(("glffct", 20), ("glrtr", 27), ("glwt", 20)),
         )
     },
     "gitlab registration": ("gitlab-token", _token("GR13489" + "41", _BASE64URL, 20)),
@@ -224,6 +224,7 @@ AROUND: dict[str, Callable[[str], str]] = {
     "with zero-width characters": "\u200b".join,
     "after a zero-width character": lambda s: f"token\u200b{s}",
     "with soft hyphens": lambda s: "\u00ad".join(_chunks(s, 5)),
+    "with Hangul fillers": "\u3164".join,
     "with combining marks": "\u0336".join,
     "in full width": _wide,
     "after letters of another script": lambda s: f"токен{s}",
@@ -240,6 +241,7 @@ INSIDE: dict[str, Callable[[str], str]] = {
     "a line break after each 20": lambda s: "\n".join(_chunks(s, 20)),
     "a concatenation over lines": lambda s: '"' + _cut(s, '" +\n            "') + '"',
     "a dot": lambda s: _cut(s, "."),
+    "dots at odd places": lambda s: f"{s[:6]}.{s[6:13]}.{s[13:]}",
     "a dot after each 8": lambda s: ".".join(_chunks(s, 8)),
     "a dot after each 4": lambda s: ".".join(_chunks(s, 4)),
     "a blank after each 8": lambda s: " ".join(_chunks(s, 8)),
@@ -322,6 +324,10 @@ def lookalikes() -> dict[str, str]:
         "two parts of a token": f"{_json64({'alg': 'none', 'typ': 'JWT'})}."
         f"{_json64({'sub': 'ada', 'admin': True, 'scope': 'everything that there is'})}. "
         "The Signature follows and is left out here on purpose.",
+        "two parts of a token, then words": f"{_json64({'alg': 'none'})}."
+        f"{_json64({'sub': 'ada'})}.\nsignatureintheplaceofthis",
+        "shortened in the middle": f"ghp_{digest[:30].title()}...{digest[:30].title()}",
+        "a prefix and two commits": f"ghp_ {digest} {digest} and so on",
         "parts of a token in words": "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.payload.signature",
         "cursor": _json64({"after": "mem_01JD3Q8Z6W5X4V3T2S1R0QPNMK", "shape": 3}),
         "phone": "Call +49 30 901820 or (555) 010-9999 ext. 12",

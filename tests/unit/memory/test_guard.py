@@ -48,6 +48,13 @@ def test_a_token_is_found_when_something_stands_inside_it(inside: str) -> None:
         assert find_secret(INSIDE[inside](made(kind, seed))) is not None, kind
 
 
+@pytest.mark.parametrize("first", ["Abc", "Bcdfghjk"])
+def test_a_token_is_found_though_its_first_piece_has_the_letters_of_a_word(first: str) -> None:
+    rest = made("ghp", 0).removeprefix("ghp_")
+    assert find_secret(f"ghp_{first}•{rest}") is not None
+    assert find_secret(f"ghp_Readme•{rest}") is None
+
+
 @pytest.mark.parametrize("around", ["in a code block", "in JSON", "in full width"])
 @pytest.mark.parametrize("inside", INSIDE)
 def test_disguises_add_up(inside: str, around: str) -> None:
@@ -292,7 +299,7 @@ def _calls_made(text: str) -> int:
         "hf_a ",
         "eyJhbGci.a ",
         "://a:b\n",
-        "AKIA ",
+        "AKIAIOSFODNN7EXAMPLE ",
         "AccountKey=",
         "\\\\",
     ],
