@@ -1,5 +1,6 @@
 """An embedder for tests: deterministic, quick, and near for texts that share words."""
 
+import functools
 import hashlib
 from collections.abc import Sequence
 
@@ -30,9 +31,11 @@ class HashingEmbedder:
         return vectors
 
     def embed_query(self, query: str) -> NDArray[np.float32]:
-        summed = np.sum([self._direction(word) for word in query.lower().split() or [""]], axis=0)
+        summed = np.sum([_direction(word) for word in query.lower().split() or [""]], axis=0)
         return (summed / np.linalg.norm(summed)).astype(np.float32)
 
-    def _direction(self, word: str) -> NDArray[np.float64]:
-        seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8])
-        return np.random.default_rng(seed).standard_normal(self.dimensions)
+
+@functools.lru_cache(maxsize=10_000)
+def _direction(word: str) -> NDArray[np.float64]:
+    seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8])
+    return np.random.default_rng(seed).standard_normal(HashingEmbedder.dimensions)

@@ -39,6 +39,7 @@ from zero_memory.ports.table import LimitExceeded
 from zero_memory.scopes.model import (
     Attachment,
     Invitation,
+    LeasedCalls,
     Member,
     Membership,
     Person,
@@ -129,7 +130,8 @@ class Template:
         found = self._shape.fullmatch(key)
         if found is None:
             raise ValueError("the key has another shape than its template")
-        return {name: unquote(value) for name, value in found.groupdict().items()}
+        values = (unquote(value) if "%" in value else value for value in found.groups())
+        return dict(zip(self._shape.groupindex, values, strict=True))
 
     def between(
         self, parts: Sequence[str], since: str | None, until: str | None
@@ -213,21 +215,25 @@ class Pattern:
             raise LimitExceeded(f"a key is longer than {PK_BYTES:,} or {SK_BYTES:,} bytes")
         return Address(pk, sk)
 
-    def values(self, address: Address) -> dict[str, str]:
-        """The fields that an address holds as they are."""
-        return self.partition.values(address.pk) | self.sort.values(address.sk)
-
 
 @dataclass(frozen=True)
 class Span:
-    """One partition's stretch of sort keys, both ends inclusive; `after` continues a page."""
+    """One partition's stretch of sort keys, both ends inclusive; `after` continues a page.
+
+    `known` are the fields that the query itself names.
+    """
 
     pattern: Pattern
+    known: Mapping[str, str]
     pk: str
     lower: str
     upper: str
     after: str | None = None
     shard: int | None = None
+
+    def fields(self, sk: str) -> dict[str, str]:
+        """The fields that a record of this span has from its keys."""
+        return {**self.known, **self.pattern.sort.values(sk)}
 
     def next(self, last: str | None) -> str | None:
         """What continues behind the sort key `last`; None there: this partition is read."""
@@ -266,6 +272,7 @@ PATTERNS = (
     Pattern(Token, "T#{public_id}", "TOKEN"),
     Pattern(Invitation, "V#{public_id}", "INVITATION", expires=True),
     Pattern(Attachment, "TH#{key:digest}", "ATTACHMENT", expires=True),
+    Pattern(LeasedCalls, "Q#{principal}", "W#{window}", expires=True),
     # Views
     Pattern(TimelineEntry, "S#{scope}#{timeline}", "M#{memory_id}", of=Meta, index="gsi1"),
     Pattern(ConversationEntry, "C#{conversation:digest}", "M#{memory_id}", of=Meta, index="gsi2"),
@@ -280,12 +287,17 @@ def pattern_of(record: type[Any]) -> Pattern:
     return _BY_RECORD[record]
 
 
-def address_of(record: type[Any], parts: Sequence[str]) -> Address:
-    """The address of one record. Raises LimitExceeded for keys past the table's limits."""
+def fields_of(record: type[Any], parts: Sequence[str]) -> dict[str, str]:
+    """The fields that the key parts of one record are."""
     pattern = pattern_of(record)
     if pattern.of is not None or len(parts) != len(pattern.parts):
         raise ValueError(f"{record.__name__} is read by its key parts {pattern.parts}")
-    return pattern.address(dict(zip(pattern.parts, parts, strict=True)))
+    return dict(zip(pattern.parts, parts, strict=True))
+
+
+def address_of(record: type[Any], parts: Sequence[str]) -> Address:
+    """The address of one record. Raises LimitExceeded for keys past the table's limits."""
+    return pattern_of(record).address(fields_of(record, parts))
 
 
 def span_of(
@@ -304,15 +316,14 @@ def span_of(
     if pattern.partition.sharded:
         shard, _, sk = (after or "0:").partition(":")
         lower, upper = pattern.sort.between(parts, since, until)
-        return Span(
-            pattern, pattern.partition.shard(int(shard)), lower, upper, sk or None, int(shard)
-        )
+        pk = pattern.partition.shard(int(shard))
+        return Span(pattern, {}, pk, lower, upper, sk or None, int(shard))
     leading = len(pattern.partition.fields)
     if len(parts) < leading:
         raise ValueError(f"{record.__name__} is queried by {pattern.partition.fields} at least")
-    pk = pattern.partition.key(dict(zip(pattern.partition.fields, parts, strict=False)))
+    known = dict(zip(pattern.partition.fields, parts, strict=False))
     lower, upper = pattern.sort.between(parts[leading:], since, until)
-    return Span(pattern, pk, lower, upper, after)
+    return Span(pattern, known, pattern.partition.key(known), lower, upper, after)
 
 
 def memory_of(pk: str) -> str | None:

@@ -1,10 +1,10 @@
 """What memories speak of: entities of a scope, met by their folded names."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from zero_memory.memory.canonical import fold, fold_name, speaks_of
-from zero_memory.memory.model import EntityName
-from zero_memory.ports.table import Put, Table, ref
+from zero_memory.memory.model import EntityName, Mention
+from zero_memory.ports.table import Action, Put, Table, ref
 
 # One page of names bounds what anchoring a text costs, however many a scope has.
 _NAMES_READ = 1_000
@@ -41,3 +41,19 @@ def register(table: Table, scope: str, entities: dict[str, str]) -> None:
     ]
     if fresh:
         table.transact(fresh)
+
+
+def mentions(scope: str, memory_id: str, entities: Mapping[str, str]) -> list[Action]:
+    """Put what finds a memory by each of its entities."""
+    return [
+        Put(
+            Mention(
+                scope=scope,
+                folded=folded,
+                memory_id=memory_id,
+                name=name,
+                others=tuple(other for other in entities.values() if other != name),
+            )
+        )
+        for folded, name in entities.items()
+    ]

@@ -13,6 +13,11 @@ def new_audit_id(now: int) -> str:
     return f"aud_{ULID.from_timestamp(now)}"
 
 
+def new_dispute_id(now: int) -> str:
+    """A fresh `dsp_<ULID>` born at `now` (milliseconds)."""
+    return f"dsp_{ULID.from_timestamp(now)}"
+
+
 def first_id_at(at: int) -> str:
     """The bound below which no memory id born at `at` (milliseconds) or later lies."""
     return _bound(at, b"\x00")

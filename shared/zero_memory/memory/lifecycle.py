@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from zero_memory.contracts.errors import conflict, validation_failed
+from zero_memory.contracts.kinds import LinkType
 from zero_memory.memory.ids import new_audit_id
 from zero_memory.memory.model import AuditRecord, Interval, Meta, timeline_of
 from zero_memory.scopes.caller import Caller
@@ -28,7 +29,19 @@ _STATE_FIELDS = (
     "superseded_by",
     "checked_at",
     "shared_to",
+    "dispute",
 )
+# What follows from whether a memory is live, and so is never put back by itself.
+_FROM_LIFE = frozenset(("alive", "timeline", "invalidated_at"))
+
+
+@dataclass(frozen=True)
+class LinkStep:
+    """A typed link from the changed memory to another, added or taken away."""
+
+    link: LinkType
+    target: str
+    added: bool
 
 
 @dataclass(frozen=True)
@@ -40,6 +53,12 @@ class Change:
     action: str
     reason: str | None = None
     undoes: str | None = None
+    link: LinkStep | None = None
+
+
+def touch(meta: Meta, **changes: Any) -> Meta:
+    """The memory with these fields changed, a revision later."""
+    return replace(meta, **changes, revision=meta.revision + 1)
 
 
 def invalidate(
@@ -47,14 +66,13 @@ def invalidate(
 ) -> Meta:
     """The memory as it is once it no longer holds."""
     last = meta.alive[-1]
-    return replace(
+    return touch(
         meta,
         alive=(*meta.alive[:-1], Interval(last.start, max(at, last.start))),
         timeline=None,
         invalidated_at=at,
         invalidated_reason=reason,
         superseded_by=superseded_by,
-        revision=meta.revision + 1,
     )
 
 
@@ -64,22 +82,21 @@ def revive(meta: Meta, *, at: int) -> Meta:
         raise conflict(
             f"This memory was restored {MAX_LIVES - 1} times already; write it anew with remember."
         )
-    return replace(
+    return touch(
         meta,
         alive=(*meta.alive, Interval(at)),
         timeline=timeline_of(meta.kind),
         invalidated_at=None,
         invalidated_reason=None,
         superseded_by=None,
-        revision=meta.revision + 1,
     )
 
 
-def undo(meta: Meta, record: AuditRecord, *, at: int) -> Meta:
-    """The memory with one recorded change reversed, and everything else as it is.
+def undo(meta: Meta, record: AuditRecord, *, at: int) -> Change:
+    """The step that reverses one recorded change, and leaves everything else as it is.
 
     A life that the change ended begins anew, one that it began ends: the past itself stays.
-    Raises Refusal `conflict` when the fields that it changed were changed again since, and
+    Raises Refusal `conflict` when what the change did was changed again since, and
     `validation_failed` for the record of the memory's birth.
     """
     before: dict[str, Any] | None = json.loads(record.before)
@@ -87,40 +104,54 @@ def undo(meta: Meta, record: AuditRecord, *, at: int) -> Meta:
     if before is None:
         raise validation_failed("A memory's birth can't be undone; use forget.")
     now = state_of(meta)
-    if any(now[name] != value for name, value in after.items()):
+    stands = all(now[name] == after[name] for name in after.keys() - _FROM_LIFE - {"link"})
+    if not stands or ("alive" in after and meta.live is not _ends_open(after["alive"])):
         raise conflict("What this change did was changed again since; undo the later one first.")
-    undone = meta
-    if "alive" in before:
-        began = _ends_open(after["alive"])
+    undone = touch(meta)
+    if "alive" in after:
         undone = (
             invalidate(meta, at=at, reason=before.get("invalidated_reason"))
-            if began
+            if meta.live
             else revive(meta, at=at)
         )
-    plain = {
-        name: value
-        for name, value in before.items()
-        if name not in {"alive", "timeline", "invalidated_at"}
-    }
+    restored = {name: before[name] for name in before.keys() - _FROM_LIFE - {"link"}}
     stored: dict[str, Any] = msgspec.to_builtins(undone)
-    return msgspec.convert({**stored, **plain, "revision": meta.revision + 1}, Meta)
+    return Change(
+        meta,
+        msgspec.convert({**stored, **restored}, Meta),
+        "restore",
+        undoes=record.audit_id,
+        link=_reversed(before, after),
+    )
 
 
 def _ends_open(alive: list[dict[str, Any]]) -> bool:
-    return bool(alive) and alive[-1]["end"] is None
+    return bool(alive) and alive[-1].get("end") is None
+
+
+def _reversed(before: dict[str, Any], after: dict[str, Any]) -> LinkStep | None:
+    if "link" not in after:
+        return None
+    link, target = after["link"] or before["link"]
+    return LinkStep(link, target, added=after["link"] is None)
 
 
 def state_of(meta: Meta) -> dict[str, Any]:
     """The fields that a change may change, as JSON values."""
-    values: dict[str, Any] = msgspec.to_builtins(meta)
+    values = json.loads(msgspec.json.encode(meta))
     return {name: values.get(name) for name in _STATE_FIELDS}
 
 
 def audit(change: Change, *, caller: Caller, at: int, conversation: str | None) -> AuditRecord:
     """The record of a change: the state fields that it changed, as they were and as they are."""
-    before = state_of(change.before) if change.before else {}
+    before = state_of(change.before) if change.before else None
     after = state_of(change.after)
-    changed = [name for name in _STATE_FIELDS if before.get(name) != after[name]]
+    changed = [name for name in _STATE_FIELDS if before is None or before[name] != after[name]]
+    was = {name: before[name] for name in changed} if before else None
+    became = {name: after[name] for name in changed}
+    if was is not None and change.link is not None:
+        pair = [change.link.link, change.link.target]
+        was["link"], became["link"] = (None, pair) if change.link.added else (pair, None)
     return AuditRecord(
         memory_id=change.after.memory_id,
         audit_id=new_audit_id(at),
@@ -128,8 +159,8 @@ def audit(change: Change, *, caller: Caller, at: int, conversation: str | None) 
         at=at,
         principal=caller.principal,
         revision=change.after.revision,
-        before=json.dumps({name: before[name] for name in changed} if before else None),
-        after=json.dumps({name: after[name] for name in changed}),
+        before=json.dumps(was),
+        after=json.dumps(became),
         reason=change.reason,
         conversation=conversation,
         undoes=change.undoes,

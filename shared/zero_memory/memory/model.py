@@ -57,7 +57,7 @@ class Meta:
     SHA-256 of kind and canonical text, `folded` that of kind and folded text. `timeline` is set
     while the memory is live. `thread` is the conversation's token as the writer echoed it.
     `conversation` names principal and conversation of birth. `shared_to` holds the other scopes
-    whose readers may read it.
+    whose readers may read it. `dispute` names the open dispute about it.
     """
 
     memory_id: str
@@ -83,6 +83,7 @@ class Meta:
     superseded_by: str | None = None
     checked_at: int | None = None
     shared_to: tuple[str, ...] = ()
+    dispute: str | None = None
 
     @property
     def live(self) -> bool:
@@ -226,8 +227,9 @@ class AuditRecord:
     """One change of state of one memory: who, when, why, in which conversation, and its inverse.
 
     `before` and `after` are JSON texts of the fields of `Meta` that changed, and nothing else, so
-    that either state can be rebuilt from the other. `undoes` names the audit record that this one
-    reversed. Never holds content.
+    that either state can be rebuilt from the other; an added or removed link stands there as
+    `link`, a pair of type and target. `undoes` names the audit record that this one reversed.
+    Never holds content.
     """
 
     memory_id: str
@@ -256,3 +258,30 @@ class IdempotentAnswer:
     request: str
     result: str
     expires_at: int
+
+
+@dataclass(frozen=True)
+class AnswerPointer:
+    """Says that an idempotent answer names this memory; it expires with the answer."""
+
+    memory_id: str
+    principal: str
+    tool: str
+    key: str
+    expires_at: int
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """Somebody's doubt about one memory, which stays live meanwhile.
+
+    It is open while the memory's `Meta.dispute` names it.
+    """
+
+    memory_id: str
+    dispute_id: str
+    raised_at: int
+    principal: str
+    reason: str
+    evidence: str | None = None
+    conversation: str | None = None

@@ -1,34 +1,17 @@
-"""The use cases that change a stored memory's state: forget and restore."""
-
-from collections.abc import Callable
-from dataclasses import dataclass
+"""The use cases that end a memory's life, begin it anew, or throw doubt on it."""
 
 from zero_memory.contracts.errors import conflict, forbidden, not_found, validation_failed
-from zero_memory.memory.commit import effects
-from zero_memory.memory.lifecycle import Change, audit, invalidate, revive, undo
-from zero_memory.memory.model import (
-    LOOP_KINDS,
-    AuditRecord,
-    DuplicateClaim,
-    LinkOut,
-    Meta,
-)
-from zero_memory.memory.reading import load_visible
+from zero_memory.memory.changing import Outcome, Plan, change_memory
+from zero_memory.memory.ids import new_dispute_id
+from zero_memory.memory.lifecycle import Change, invalidate, revive, touch, undo
+from zero_memory.memory.model import LOOP_KINDS, AuditRecord, Dispute, Meta
+from zero_memory.memory.moving import relocation
 from zero_memory.memory.rights import Rights
 from zero_memory.ports.clock import Clock
-from zero_memory.ports.table import Action, ConditionFailed, Delete, Table, ref
+from zero_memory.ports.table import Action, Check, Present, Put, RevisionIs, Table, ref
 from zero_memory.scopes.caller import Caller
 
-_ATTEMPTS = 8
 _AUDITS_READ = 200
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A memory after a change, and the record of the change (None: nothing had to change)."""
-
-    meta: Meta
-    audit: AuditRecord | None
 
 
 def forget(
@@ -43,24 +26,105 @@ def forget(
 ) -> Outcome:
     """Make a memory no longer hold; forgetting what is forgotten changes nothing.
 
-    Raises Refusal: `not_found`, `forbidden`, or `validation_failed` for an open loop.
+    Raises Refusal: as `change_memory`, or `validation_failed` for a loop.
     """
 
-    def step(meta: Meta, now: int) -> Change | None:
+    def plan(meta: Meta, now: int) -> Plan | None:
         if meta.kind in LOOP_KINDS:
             raise validation_failed("An open loop is closed, not forgotten; use close_loop.")
         if not meta.live:
             return None
-        return Change(meta, invalidate(meta, at=now, reason=reason), "forget", reason)
+        return Plan(Change(meta, invalidate(meta, at=now, reason=reason), "forget", reason))
 
-    return _change(
+    return change_memory(
         table,
         clock,
         caller=caller,
         rights=rights,
         memory_id=memory_id,
         conversation=conversation,
-        step=step,
+        plan=plan,
+    )
+
+
+def close(
+    table: Table,
+    clock: Clock,
+    *,
+    caller: Caller,
+    rights: Rights,
+    memory_id: str,
+    conversation: str | None = None,
+) -> Outcome:
+    """Close a loop without a word on its outcome; closing a closed one changes nothing.
+
+    Raises Refusal: as `change_memory`, or `validation_failed` for another kind.
+    """
+
+    def plan(meta: Meta, now: int) -> Plan | None:
+        must_be_loop(meta)
+        if not meta.live:
+            return None
+        return Plan(Change(meta, invalidate(meta, at=now, reason="closed"), "close"))
+
+    return change_memory(
+        table,
+        clock,
+        caller=caller,
+        rights=rights,
+        memory_id=memory_id,
+        conversation=conversation,
+        plan=plan,
+    )
+
+
+def must_be_loop(meta: Meta) -> None:
+    """Raises Refusal `validation_failed` for a memory of another kind."""
+    if meta.kind not in LOOP_KINDS:
+        raise validation_failed("Only a task or an open-question is closed; use forget.")
+
+
+def challenge(
+    table: Table,
+    clock: Clock,
+    *,
+    caller: Caller,
+    rights: Rights,
+    memory_id: str,
+    reason: str,
+    evidence: str | None = None,
+    conversation: str | None = None,
+) -> Outcome:
+    """Open a dispute about a live memory, which ranks lower meanwhile; one that is open stays.
+
+    Raises Refusal: as `change_memory`, or `validation_failed` for a memory that is not live.
+    """
+
+    def plan(meta: Meta, now: int) -> Plan | None:
+        if not meta.live:
+            raise validation_failed("This memory no longer holds; there is nothing to dispute.")
+        if meta.dispute is not None:
+            return None
+        dispute = Dispute(
+            memory_id=memory_id,
+            dispute_id=new_dispute_id(now),
+            raised_at=now,
+            principal=caller.principal,
+            reason=reason,
+            evidence=evidence,
+            conversation=conversation,
+        )
+        disputed = touch(meta, dispute=dispute.dispute_id)
+        return Plan(Change(meta, disputed, "challenge", reason), also=(Put(dispute),))
+
+    return change_memory(
+        table,
+        clock,
+        caller=caller,
+        rights=rights,
+        memory_id=memory_id,
+        conversation=conversation,
+        plan=plan,
     )
 
 
@@ -76,89 +140,74 @@ def restore(
 ) -> Outcome:
     """Undo what made a memory invalid or superseded, or the change that `audit_id` names.
 
-    Raises Refusal: `not_found`, `forbidden`, or `conflict` when another live memory says the same
-    (it is named), or when what the named change did was changed again since.
+    Undoing a revision also ends the life of the revised wording. Raises Refusal: as
+    `change_memory`, `not_found` for an unknown record, or `conflict` when what the change did was
+    changed again since, or can't be had back.
     """
 
-    def step(meta: Meta, now: int) -> Change | None:
+    def plan(meta: Meta, now: int) -> Plan | None:
         if audit_id is not None:
             record = table.get(AuditRecord, memory_id, audit_id)
             if record is None:
                 raise not_found("This memory has no such audit record; see memory_history.")
-            after = undo(meta, record, at=now)
-            return Change(meta, after, "restore", undoes=audit_id)
+            return _undoing(table, rights, undo(meta, record, at=now), record, now)
         if meta.live:
             return None
         ended = _end_of(table, meta)
-        return Change(meta, revive(meta, at=now), "restore", undoes=ended)
+        return Plan(Change(meta, revive(meta, at=now), "restore", undoes=ended))
 
-    return _change(
+    return change_memory(
         table,
         clock,
         caller=caller,
         rights=rights,
         memory_id=memory_id,
         conversation=conversation,
-        step=step,
+        plan=plan,
     )
+
+
+def _undoing(table: Table, rights: Rights, step: Change, record: AuditRecord, now: int) -> Plan:
+    """An undoing step with all that must hold for it and goes along with it."""
+    before, after = step.before, step.after
+    assert before is not None  # noqa: S101 - only what is stored is undone
+    also: list[Action] = []
+    others: list[Change] = []
+    if after.scope != before.scope:
+        if after.scope not in rights.writable:
+            raise forbidden("This memory came from a scope that you can't write to.")
+        also += relocation(table, before, after)
+    if after.superseded_by is not None and after.superseded_by != before.superseded_by:
+        also.append(_still_live(table, after.superseded_by))
+    if step.link is not None and step.link.added:
+        target = ref(Meta, step.link.target)
+        if table.get_many([target]) == [None]:
+            raise conflict("What this memory was linked to is no longer there.")
+        also.append(Check(target, Present()))
+    if record.action == "revise" and before.superseded_by is not None:
+        wording = table.get(Meta, before.superseded_by)
+        if wording is not None and wording.live and wording.scope in rights.writable:
+            ended = invalidate(wording, at=now, reason="Its revision was undone.")
+            others.append(Change(wording, ended, "forget", ended.invalidated_reason))
+    return Plan(step, tuple(others), tuple(also))
+
+
+def _still_live(table: Table, successor: str) -> Action:
+    """Holds while a successor is live: nothing is ever superseded by what has an end itself.
+
+    So that no memory comes to succeed itself, however it is restored and undone.
+    """
+    meta = table.get(Meta, successor)
+    if meta is None or not meta.live:
+        raise conflict("What superseded this memory no longer holds; forget this one instead.")
+    return Check(ref(Meta, successor), RevisionIs(meta.revision))
 
 
 def _end_of(table: Table, meta: Meta) -> str | None:
     """The audit record that ended the memory's last life, among its newest 200."""
     page = table.query(AuditRecord, meta.memory_id, limit=_AUDITS_READ, newest_first=True)
+    ends = {"forget", "close", "supersede", "restate", "revise", "restore"}
     for record in page.records:
-        if record.at == meta.invalidated_at and record.revision <= meta.revision:
+        if record.at == meta.invalidated_at and record.action in ends:
             return record.audit_id
     return None
-
-
-def _change(
-    table: Table,
-    clock: Clock,
-    *,
-    caller: Caller,
-    rights: Rights,
-    memory_id: str,
-    conversation: str | None,
-    step: Callable[[Meta, int], Change | None],
-) -> Outcome:
-    for _ in range(_ATTEMPTS):
-        meta = load_visible(table, [memory_id], rights.read_set).get(memory_id)
-        if meta is None:
-            raise not_found("There is no such memory; check the id with recall or list_memories.")
-        if meta.scope not in rights.writable:
-            raise forbidden(
-                "You may read this memory but not change it; ask a writer of its scope."
-            )
-        now = clock.now()
-        change = step(meta, now)
-        if change is None:
-            return Outcome(meta, None)
-        record = audit(change, caller=caller, at=now, conversation=conversation)
-        try:
-            table.transact([*effects(change, record), *_unlinking(change)])
-        except ConditionFailed:
-            _refuse_taken_key(table, change)
-            continue
-        return Outcome(change.after, record)
-    raise conflict("This memory keeps changing; read it again and retry.")
-
-
-def _unlinking(change: Change) -> list[Action]:
-    """A memory that is restored is no longer superseded: the link to it goes too."""
-    before, after = change.before, change.after
-    if before is None or before.superseded_by is None or after.superseded_by is not None:
-        return []
-    return [Delete(ref(LinkOut, before.superseded_by, "supersedes", after.memory_id))]
-
-
-def _refuse_taken_key(table: Table, change: Change) -> None:
-    after = change.after
-    if not after.live:
-        return
-    holder = table.get(DuplicateClaim, after.scope, after.digest)
-    if holder is not None and holder.memory_id != after.memory_id:
-        raise conflict(
-            f"{holder.memory_id} says the same and is live; forget it first, or keep it.",
-            {"holder": holder.memory_id},
-        )

@@ -15,13 +15,14 @@ import msgspec
 from zero_memory.contracts.errors import conflict, forbidden, not_found
 from zero_memory.contracts.kinds import LinkType
 from zero_memory.memory.canonical import canonical, digest, folded_digest
-from zero_memory.memory.commit import effects
-from zero_memory.memory.entities import distinct_names, register, spoken_of
+from zero_memory.memory.commit import effects, link_actions
+from zero_memory.memory.entities import distinct_names, mentions, register, spoken_of
 from zero_memory.memory.ids import new_memory_id
-from zero_memory.memory.lifecycle import Change, audit, invalidate
+from zero_memory.memory.lifecycle import Change, LinkStep, audit, invalidate
 from zero_memory.memory.model import (
     AUTHORITY_AGENT,
     AUTHORITY_PROVISIONAL,
+    AnswerPointer,
     AuditRecord,
     AuthorKind,
     Body,
@@ -29,9 +30,6 @@ from zero_memory.memory.model import (
     IdempotentAnswer,
     Interval,
     Kind,
-    LinkIn,
-    LinkOut,
-    Mention,
     Meta,
     Passage,
     SearchRecord,
@@ -58,6 +56,9 @@ from zero_memory.scopes.visibility import visible
 SkipReason = Literal["dead", "missing", "self"]
 
 _ATTEMPTS = 8
+# Ten declared targets and one restatement; with all else that a write may hold, a transaction is
+# full. Restatements beyond are older ones that were restored on purpose.
+_MOST_RETIRED = 11
 _WORDINGS_READ = 50
 _ANSWER_KEPT_SECONDS = 7 * 24 * 3600
 # A body up to this size rides in the memory's own record: one read instead of two.
@@ -80,6 +81,9 @@ class Draft:
     author_kind: AuthorKind = "agent"
     authority: int = AUTHORITY_AGENT
     valid_from: int | None = None
+    # What the audit calls the end of a target, and whether the write fails unless all can end.
+    gesture: Literal["supersede", "revise", "close"] = "supersede"
+    all_or_none: bool = False
 
 
 @dataclass(frozen=True)
@@ -170,7 +174,7 @@ def remember(
                 register(table, to.scope, entities)
             written, actions = _create(submission, findings, passage, entities, now)
         if submission.once is not None:
-            actions.append(Put(_answer(submission, written, now), Absent()))
+            actions += _answered(submission, submission.once, findings, written, now)
         if not actions:
             return written
         try:
@@ -195,17 +199,27 @@ def _earlier_answer(table: Table, submission: Submission) -> Written | None:
     return msgspec.json.decode(kept.result, type=Written)
 
 
-def _answer(submission: Submission, written: Written, now: int) -> IdempotentAnswer:
-    once = submission.once
-    assert once is not None  # noqa: S101 - the caller asked
-    return IdempotentAnswer(
-        principal=submission.caller.principal,
-        tool=once.tool,
-        key=once.key,
-        request=once.request,
-        result=msgspec.json.encode(written).decode(),
-        expires_at=now // 1000 + _ANSWER_KEPT_SECONDS,
-    )
+def _answered(
+    submission: Submission, once: Idempotency, findings: _Findings, written: Written, now: int
+) -> list[Action]:
+    """The answer for repeats, and what finds it when a memory that it names is erased.
+
+    Targets that were retired find it through their successor.
+    """
+    principal = submission.caller.principal
+    expires_at = now // 1000 + _ANSWER_KEPT_SECONDS
+    result = msgspec.json.encode(written).decode()
+    dead = [target for target, _ in written.skipped if findings.targets[target] is not None]
+    return [
+        Put(
+            IdempotentAnswer(principal, once.tool, once.key, once.request, result, expires_at),
+            Absent(),
+        ),
+        *(
+            Put(AnswerPointer(named, principal, once.tool, once.key, expires_at))
+            for named in dict.fromkeys((written.memory_id, *dead))
+        ),
+    ]
 
 
 def _look(table: Table, submission: Submission) -> _Findings:
@@ -273,11 +287,14 @@ def _retirements(
     submission: Submission, findings: _Findings, successor: str, now: int
 ) -> tuple[list[Change], list[tuple[str, SkipReason]]]:
     """The declared targets' ends, and the targets that stay as they are."""
+    draft = submission.draft
     changes: list[Change] = []
     skipped: list[tuple[str, SkipReason]] = []
     for target, meta in findings.targets.items():
         if target == successor:
             skipped.append((target, "self"))
+        elif draft.all_or_none and (meta is None or not meta.live):
+            raise conflict("This memory no longer holds; read it again, it may have a successor.")
         elif meta is None:
             skipped.append((target, "missing"))
         elif meta.scope not in submission.rights.writable:
@@ -288,7 +305,7 @@ def _retirements(
         elif not meta.live:
             skipped.append((target, "dead"))
         else:
-            changes.append(_retire(meta, successor, "supersede", now))
+            changes.append(_retire(meta, successor, draft.gesture, now))
     return changes, skipped
 
 
@@ -322,20 +339,17 @@ def _absorb(
     if changes:
         # What it supersedes must not be retired in favour of a memory that just died.
         actions.append(Check(ref(Meta, absorber.memory_id), RevisionIs(absorber.revision)))
-        actions.extend(_retiring(submission, changes, absorber.memory_id, now))
+        actions.extend(_retiring(submission, changes, now))
     written = _written(
         absorber.memory_id, changes, skipped, deduplicated=True, windows=absorber.windows
     )
     return written, actions
 
 
-def _retiring(
-    submission: Submission, changes: Sequence[Change], successor: str, now: int
-) -> list[Action]:
+def _retiring(submission: Submission, changes: Sequence[Change], now: int) -> list[Action]:
     actions: list[Action] = []
     for change in changes:
         actions.extend(effects(change, _audit(submission, change, now)))
-        actions.append(Put(LinkOut(successor, "supersedes", change.after.memory_id, now)))
     return actions
 
 
@@ -354,11 +368,12 @@ def _create(
     memory_id = new_memory_id(now)
     changes, skipped = _retirements(submission, findings, memory_id, now)
     declared = {change.after.memory_id for change in changes}
-    changes.extend(
+    restated = [
         _retire(meta, memory_id, "restate", now)
         for meta in findings.same_wording
         if _restated(submission, meta) and meta.memory_id not in declared
-    )
+    ]
+    changes += restated[: _MOST_RETIRED - len(changes)]
     body = Body(
         content=draft.content,
         original=draft.original,
@@ -394,29 +409,14 @@ def _create(
         actions.append(Put(StoredBody(memory_id, body)))
     actions.append(Put(SearchRecord(to.scope, memory_id, passage)))
     actions.append(Put(Wording(to.owner, meta.folded, memory_id)))
-    actions.extend(_mentions(to.scope, memory_id, entities))
+    actions.extend(mentions(to.scope, memory_id, entities))
     retired = {change.after.memory_id for change in changes}
     actions.extend(_links(draft, memory_id, now, written_anyway=retired))
-    actions.extend(_retiring(submission, changes, memory_id, now))
+    actions.extend(_retiring(submission, changes, now))
     written = _written(
         memory_id, changes, skipped, deduplicated=False, windows=len(passage.windows)
     )
     return written, actions
-
-
-def _mentions(scope: str, memory_id: str, entities: Mapping[str, str]) -> list[Action]:
-    return [
-        Put(
-            Mention(
-                scope=scope,
-                folded=folded,
-                memory_id=memory_id,
-                name=name,
-                others=tuple(other for other in entities.values() if other != name),
-            )
-        )
-        for folded, name in entities.items()
-    ]
 
 
 def _links(
@@ -424,8 +424,7 @@ def _links(
 ) -> list[Action]:
     actions: list[Action] = []
     for link, target in dict.fromkeys(draft.links):
-        actions.append(Put(LinkOut(memory_id, link, target, now)))
-        actions.append(Put(LinkIn(target, link, memory_id, now)))
+        actions += link_actions(memory_id, LinkStep(link, target, added=True), now)
     targets = {target for _, target in draft.links} - written_anyway
     actions.extend(Check(ref(Meta, target), Present()) for target in targets)
     return actions

@@ -1,8 +1,8 @@
 """The answer of tools that change a memory's state."""
 
 from zero_memory.contracts.memory import StateResult
+from zero_memory.memory.changing import Outcome
 from zero_memory.memory.rights import Rights
-from zero_memory.memory.state import Outcome
 
 
 def state_result(outcome: Outcome, rights: Rights) -> StateResult:

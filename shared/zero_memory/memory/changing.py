@@ -1,0 +1,99 @@
+"""How every gesture changes stored memories: read, plan, commit if nothing changed meanwhile."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from zero_memory.contracts.errors import conflict, forbidden, not_found
+from zero_memory.memory.commit import effects
+from zero_memory.memory.lifecycle import Change, audit
+from zero_memory.memory.model import AuditRecord, DuplicateClaim, Meta
+from zero_memory.memory.reading import load_visible
+from zero_memory.memory.rights import Rights
+from zero_memory.ports.clock import Clock
+from zero_memory.ports.table import Action, ConditionFailed, Table
+from zero_memory.scopes.caller import Caller
+
+_ATTEMPTS = 8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a gesture does: the change of the memory that it names, others, and what goes along."""
+
+    change: Change
+    others: tuple[Change, ...] = ()
+    also: tuple[Action, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A memory after a gesture, and the record of its change (None: nothing had to change)."""
+
+    meta: Meta
+    audit: AuditRecord | None
+
+
+def change_memory(
+    table: Table,
+    clock: Clock,
+    *,
+    caller: Caller,
+    rights: Rights,
+    memory_id: str,
+    conversation: str | None,
+    plan: Callable[[Meta, int], Plan | None],
+) -> Outcome:
+    """Change a memory as planned from what stands now, again until nothing raced it.
+
+    Raises Refusal: `not_found`, `forbidden` for what the caller may only read, `conflict` when
+    another live memory says the same (it is named), or when others kept changing this one.
+    """
+    for _ in range(_ATTEMPTS):
+        meta = visible_memory(table, rights, memory_id)
+        must_write(rights, meta)
+        now = clock.now()
+        planned = plan(meta, now)
+        if planned is None:
+            return Outcome(meta, None)
+        changes = (planned.change, *planned.others)
+        records = [
+            audit(change, caller=caller, at=now, conversation=conversation) for change in changes
+        ]
+        actions = [
+            action
+            for change, record in zip(changes, records, strict=True)
+            for action in effects(change, record)
+        ]
+        try:
+            table.transact([*actions, *planned.also])
+        except ConditionFailed:
+            for change in changes:
+                _refuse_taken_key(table, change.after)
+            continue
+        return Outcome(planned.change.after, records[0])
+    raise conflict("This memory keeps changing; read it again and retry.")
+
+
+def visible_memory(table: Table, rights: Rights, memory_id: str) -> Meta:
+    """The memory, live or not. Raises Refusal `not_found` for what the caller may not see."""
+    meta = load_visible(table, [memory_id], rights.read_set).get(memory_id)
+    if meta is None:
+        raise not_found("There is no such memory; check the id with recall or list_memories.")
+    return meta
+
+
+def must_write(rights: Rights, meta: Meta) -> None:
+    """Raises Refusal `forbidden` for a memory that the caller may only read."""
+    if meta.scope not in rights.writable:
+        raise forbidden("You may read this memory but not change it; ask a writer of its scope.")
+
+
+def _refuse_taken_key(table: Table, after: Meta) -> None:
+    if not after.live:
+        return
+    holder = table.get(DuplicateClaim, after.scope, after.digest)
+    if holder is not None and holder.memory_id != after.memory_id:
+        raise conflict(
+            f"{holder.memory_id} says the same and is live; forget it first, or keep it.",
+            {"holder": holder.memory_id},
+        )
