@@ -10,7 +10,7 @@ import sys
 
 from zero_memory.client.failure import USAGE, Failure
 
-_COMMANDS = {
+COMMANDS = {
     "login": ("zero_memory.client.login", "store a service's URL and your token"),
     "mcp": ("zero_memory.client.bridge", "MCP over stdio, for clients that speak only that"),
     "recall": ("zero_memory.client.recall", "search what is remembered"),
@@ -50,15 +50,15 @@ def main() -> int:
 def _run(arguments: list[str]) -> int:
     match arguments:
         case [] | ["-h" | "--help" | "help"]:
-            print(_HELP + "\n".join(f"  {name:8} {does}" for name, (_, does) in _COMMANDS.items()))
+            print(_HELP + "\n".join(f"  {name:8} {does}" for name, (_, does) in COMMANDS.items()))
             return 0
         case ["--version"]:
             from zero_memory import __version__
 
             print(__version__)
             return 0
-        case [name, *rest] if name in _COMMANDS:
-            return importlib.import_module(_COMMANDS[name][0]).main(rest)
+        case [name, *rest] if name in COMMANDS:
+            return importlib.import_module(COMMANDS[name][0]).main(rest)
         case [word] if word.isalnum():
             raise Failure(
                 f"There is no command “{word}” (zm --help lists them). "
