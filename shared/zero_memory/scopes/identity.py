@@ -82,7 +82,7 @@ PROCESS_MEMORY = TokenMemory()
 def _refused() -> Refusal:
     return unauthorized(
         "This needs a valid access token: send `Authorization: Bearer zmt_…`. The token sent is "
-        "missing, unknown, expired or revoked; make a new one with `zm admin token`."
+        "unknown, expired or revoked; ask whoever runs the service for a new one."
     )
 
 
@@ -207,7 +207,7 @@ def list_tokens(table: Table, person: str) -> Sequence[Token]:
 
 
 def _no_such_token() -> Refusal:
-    return not_found("You have no such token. `zm admin tokens` lists yours.")
+    return not_found("You have no such token; list yours for their public ids.")
 
 
 def revoke_token(

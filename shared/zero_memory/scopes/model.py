@@ -135,3 +135,16 @@ class Attachment:
     person: str
     scope: str
     expires_at: int
+
+
+@dataclass(frozen=True)
+class LeasedCalls:
+    """How many calls of a principal processes have leased in a window of a minute.
+
+    `window` numbers the minutes since the epoch.
+    """
+
+    principal: str
+    window: str
+    calls: int
+    expires_at: int
