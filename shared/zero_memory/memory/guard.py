@@ -241,7 +241,7 @@ def _broken(text: str, start: int, length: int) -> _Broken | None:
     return _Broken(pieces, gaps)
 
 
-def _mended(text: str, start: int, span: int = 512) -> Iterator[str]:
+def _mended(text: str, start: int, span: int = 256) -> Iterator[str]:
     """The text from a position on without a separator that cuts it in the way of a formatter.
 
     That is one with a line break, or one that leaves groups of one length.
@@ -250,11 +250,13 @@ def _mended(text: str, start: int, span: int = 512) -> Iterator[str]:
     for separator in dict.fromkeys(_NOT_ALNUM_RUN.findall(cut, 0, 64)):
         if "\n" in separator:
             yield cut.replace(separator, "", 2)
-        first, *groups = cut.split(separator)
+        first, *groups = cut.split(separator, 3)
         size = len(groups[0])
+        if not 0 < size <= _GROUP or size not in (len(first), *map(len, groups[1:2])):
+            continue
+        first, *groups = cut.split(separator)
         even = list(takewhile(lambda group: len(group) == size, groups))  # noqa: B023
-        if 0 < size <= _GROUP and len(even) + (len(first) == size) > 1:
-            yield "".join((first, *even, *groups[len(even) : len(even) + 1]))
+        yield "".join((first, *even, *groups[len(even) : len(even) + 1]))
 
 
 _NOT_ALNUM_RUN = re.compile(r"[^A-Za-z0-9]+")
