@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  #
 
 from zero_memory.adapters import limits
 from zero_memory.adapters.items import Item, Step, Value, decode, steps
-from zero_memory.adapters.schema import Address, Span, address_of, pattern_of, span_of
+from zero_memory.adapters.schema import Address, Span, address_of, fields_of, pattern_of, span_of
 from zero_memory.ports.table import (
     Absent,
     Action,
@@ -93,7 +93,9 @@ class DynamoTable:
             answer = self._client.get_item(
                 TableName=self._name, Key=_key(address), ConsistentRead=True
             )
-        return _decoded(record, address, answer["Item"]) if "Item" in answer else None
+        if "Item" not in answer:
+            return None
+        return _record_of(record, fields_of(record, parts), answer["Item"])
 
     def get_many(self, refs: Sequence[Ref[R]]) -> list[R | None]:
         """See the port."""
@@ -105,7 +107,9 @@ class DynamoTable:
                 for item in self._batch(distinct[start : start + _KEYS_A_BATCH]):
                     found[Address(item["pk"]["S"], item["sk"]["S"])] = item
         return [
-            _decoded(at.record, address, found[address]) if address in found else None
+            _record_of(at.record, fields_of(at.record, at.parts), item)
+            if (item := found.get(address)) is not None
+            else None
             for at, address in zip(refs, addresses, strict=True)
         ]
 
@@ -157,9 +161,7 @@ class DynamoTable:
             answer: Any = self._client.query(**request)
         last = answer.get("LastEvaluatedKey")
         return Page(
-            tuple(
-                _decoded(record, Address(span.pk, item[sk]["S"]), item) for item in answer["Items"]
-            ),
+            tuple(_record_of(record, span.fields(item[sk]["S"]), item) for item in answer["Items"]),
             span.next(last[sk]["S"] if last is not None else None),
         )
 
@@ -201,7 +203,7 @@ def _start_key(span: Span, after: str) -> dict[str, "AttributeValueTypeDef"]:
     at = Address(span.pk, after)
     if span.pattern.of is None:
         return _key(at)
-    item = pattern_of(span.pattern.of).address(span.pattern.values(at))
+    item = pattern_of(span.pattern.of).address(span.fields(after))
     return {pk: {"S": at.pk}, sk: {"S": at.sk}, **_key(item)}
 
 
@@ -242,8 +244,8 @@ def _untyped(typed: Mapping[str, Any]) -> Any:
             return value
 
 
-def _decoded(record: type[R], address: Address, item: Mapping[str, Any]) -> R:
-    return decode(record, address, {name: _untyped(typed) for name, typed in item.items()})
+def _record_of(record: type[R], known: Mapping[str, str], item: Mapping[str, Any]) -> R:
+    return decode(record, known, {name: _untyped(typed) for name, typed in item.items()})
 
 
 def _condition(condition: Condition | None) -> dict[str, Any]:

@@ -4,9 +4,10 @@ An item maps attribute names to str, int, bool, bytes, lists and maps of these, 
 field that is None is left out.
 """
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_type_hints
 
 import msgspec
 
@@ -68,16 +69,21 @@ def encode(record: object) -> tuple[Address, Item]:
     return pattern.address(keys), Item(attributes, views)
 
 
-def decode(record: type[R], address: Address, attributes: Mapping[str, Any]) -> R:
-    """The record of an item; a view's record from its address in the index.
+def decode(record: type[R], known: Mapping[str, str], attributes: Mapping[str, Any]) -> R:
+    """The record of an item, or of what a view shows of one; `known` are the fields of its keys.
 
     Attributes that the record type does not have are passed over, as an index brings some.
     """
-    pattern = pattern_of(record)
-    values: dict[str, Any] = {**attributes, **pattern.values(address)}
-    for name in pattern.packed:
-        values[name] = msgspec.msgpack.decode(values[name])
+    values: dict[str, Any] = {**attributes, **known}
+    for name, decoder in _packed(record).items():
+        values[name] = decoder.decode(values[name])
     return msgspec.convert(values, record)
+
+
+@functools.cache
+def _packed(record: type[Any]) -> Mapping[str, msgspec.msgpack.Decoder[Any]]:
+    hints = get_type_hints(record)
+    return {name: msgspec.msgpack.Decoder(hints[name]) for name in pattern_of(record).packed}
 
 
 def steps(actions: Sequence[Action]) -> list[Step]:

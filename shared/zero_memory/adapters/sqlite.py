@@ -3,18 +3,18 @@
 import os
 import sqlite3
 import threading
-from collections.abc import Container, Generator, Sequence
+from collections.abc import Container, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 
 from zero_memory.adapters import limits
 from zero_memory.adapters.items import Attributes, Step, decode, steps
-from zero_memory.adapters.schema import EXPIRY, Address, address_of, span_of
+from zero_memory.adapters.schema import EXPIRY, Address, address_of, fields_of, span_of
 from zero_memory.ports.table import (
     Absent,
     Action,
@@ -188,7 +188,7 @@ class SqliteTable:
         address = address_of(record, parts)
         with self._connection() as connection:
             document = _document(connection, address)
-        return None if document is None else decode(record, address, _unpacked(document))
+        return None if document is None else _record_of(record, fields_of(record, parts), document)
 
     def get_many(self, refs: Sequence[Ref[R]]) -> list[R | None]:
         """See the port. All are of one moment."""
@@ -196,8 +196,10 @@ class SqliteTable:
         with self._reading() as connection:
             documents = [_document(connection, address) for address in addresses]
         return [
-            None if document is None else decode(at.record, address, _unpacked(document))
-            for at, address, document in zip(refs, addresses, documents, strict=True)
+            None
+            if document is None
+            else _record_of(at.record, fields_of(at.record, at.parts), document)
+            for at, document in zip(refs, documents, strict=True)
         ]
 
     def query(
@@ -230,10 +232,7 @@ class SqliteTable:
             ).fetchall()
         more = len(rows) > limit
         return Page(
-            tuple(
-                decode(record, Address(span.pk, key), _unpacked(document))
-                for key, document in rows[:limit]
-            ),
+            tuple(_record_of(record, span.fields(key), document) for key, document in rows[:limit]),
             span.next(rows[limit - 1][0] if more else None),
         )
 
@@ -403,8 +402,8 @@ class SqliteTable:
         self._late = writes[max(due, 0) :]
 
 
-def _unpacked(document: bytes) -> dict[str, Any]:
-    return msgspec.msgpack.decode(document)
+def _record_of(record: type[R], known: Mapping[str, str], document: bytes) -> R:
+    return decode(record, known, msgspec.msgpack.decode(document))
 
 
 def _document(connection: sqlite3.Connection, address: Address) -> bytes | None:
@@ -432,16 +431,16 @@ def _apply(connection: sqlite3.Connection, step: Step, before: bytes | None) -> 
         " ON CONFLICT DO UPDATE SET document = excluded.document, expires_at = excluded.expires_at",
         (at.pk, at.sk, document, expires_at),
     )
-    _record(connection, "INSERT" if before is None else "MODIFY", at)
+    _note(connection, "INSERT" if before is None else "MODIFY", at)
     return True
 
 
 def _remove(connection: sqlite3.Connection, at: Address) -> None:
     connection.execute("DELETE FROM items WHERE pk = ? AND sk = ?", (at.pk, at.sk))
-    _record(connection, "REMOVE", at)
+    _note(connection, "REMOVE", at)
 
 
-def _record(connection: sqlite3.Connection, event: Event, at: Address) -> None:
+def _note(connection: sqlite3.Connection, event: Event, at: Address) -> None:
     connection.execute(
         "INSERT INTO changes (event, pk, sk) VALUES (?, ?, ?)", (event, at.pk, at.sk)
     )

@@ -14,6 +14,7 @@ from zero_memory.adapters.schema import (
     EXPIRY,
     PATTERNS,
     address_of,
+    fields_of,
     memory_of,
     pattern_of,
     span_of,
@@ -42,9 +43,16 @@ def test_a_record_read_back_from_its_address_equals_the_record_written(
 ):
     written = data.draw(records(record))
     address, item = encode(written)
-    assert decode(record, address, item.attributes) == written
     parts = [getattr(written, name) for name in pattern_of(record).parts]
     assert address == address_of(record, parts)
+    assert decode(record, fields_of(record, parts), item.attributes) == written
+
+
+@given(scope=PARTS, link=PARTS, target=PARTS)
+def test_a_query_reads_the_rest_of_the_key_back(scope: str, link: str, target: str):
+    span = span_of(LinkOut, (scope,), after=None, since=None, until=None, limit=1)
+    address = address_of(LinkOut, (scope, link, target))
+    assert span.fields(address.sk) == {"source": scope, "link": link, "target": target}
 
 
 @given(data=st.data())
