@@ -13,7 +13,9 @@ from urllib.parse import unquote, urlsplit
 from zero_memory.scopes.paths import slug_of
 
 _URL = re.compile(r"(?:git\+)?(?:ssh|https?|git|ftps?)(?:\+git)?://", re.IGNORECASE)
-_SCP = re.compile(r"(?:[^/@:\s]+@)?(?P<host>[^/@:\s\\]{2,}):(?!//)(?P<path>[^\\\s]+)")
+_USER = re.compile(r"(?<=://)[^?#]*@|^(?![^/]*://)[^/?#]*@")
+"""What stands before a host, in URLs up to the last `@`, so that no password is ever kept."""
+_SCP = re.compile(r"(?P<host>[^/@:\s\\]{2,}):(?!//)(?P<path>[^\\\s]+)")
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}", re.IGNORECASE)
 _DRIVE = re.compile(r"[a-z]:(?:[/\\]|$)", re.IGNORECASE)
 
@@ -52,26 +54,23 @@ class Hint:
 def read_hint(text: str, machine: str) -> Hint | None:
     """What a hint names, None when it names nothing (blank, `/`, `.`, `~`, punctuation alone)."""
     text = text.strip()
-    remote = _remote(text)
-    if remote is not None:
-        hint = _remote_hint(*remote)
-    elif _is_path(text):
+    if _is_path(text):
         hint = _path_hint(text, machine)
     else:
-        hint = Hint("", "", text)
+        text = _USER.sub("", text, count=1)
+        remote = _remote(text)
+        hint = Hint("", "", text) if remote is None else _remote_hint(*remote)
     return hint if hint is not None and hint.slug else None
 
 
 def _remote(text: str) -> tuple[str, str] | None:
-    """Host and path of a remote, as they are written; None when the text is something else."""
+    """Host and path of a remote without user, as written; None when the text is something else."""
     if _URL.match(text):
         try:
             url = urlsplit(text)
         except ValueError:
             return "", ""
         return url.hostname or "", url.path
-    if _is_path(text):
-        return None
     scp = _SCP.fullmatch(text)
     if scp is not None:
         return scp["host"], scp["path"]
@@ -100,7 +99,7 @@ def _remote_hint(host: str, path: str) -> Hint | None:
 
 
 def _is_path(text: str) -> bool:
-    return (
+    return _URL.match(text) is None and (
         text.startswith(("/", "~", "./", "../"))
         or text in {".", ".."}
         or text.lower().startswith("file:")

@@ -86,6 +86,26 @@ def test_the_identity_of_a_path_does_not_tell_the_path():
 
 
 @pytest.mark.parametrize(
+    "remote",
+    [
+        "https://me:hunter2@github.com/acme/api",
+        "https://hunter2@github.com/acme/api",
+        "https://me:hun/hunter2@github.com/acme/api",
+        "https://me:hun@hunter2@github.com/acme/api",
+        "ssh://me:hunter2@github.com/acme/api",
+        "me:hunter2@github.com:acme/api",
+        "me:hunter2@github.com/acme/api",
+    ],
+)
+def test_of_a_password_in_a_remote_nothing_stays(remote: str):
+    assert _hint(remote).identity == "remote:github.com/acme/api"
+
+
+def test_of_a_password_before_a_name_nothing_stays():
+    assert _hint("me:hunter2@desk") == Hint("", "", "desk")
+
+
+@pytest.mark.parametrize(
     "nothing",
     [
         "", "   ", "/", "//", ".", "./", "..", "../..", "~", "~/", "\\", "C:", "C:\\", "c:/",
