@@ -128,14 +128,30 @@ class LocalIndex:
                 self._check_dimensions(len(vector))
                 views = self._views(where, tokens)
             statistics = _statistics(views, tokens)
-            nearest = _nearest(views, vector, limit)
-            matching = _matching(views, statistics, self._bm25, limit)
+            nearest = [_nearest(view, vector) for view in views]
+            matching = [_matching(view, statistics, self._bm25) for view in views]
+            near = _best(nearest, limit, _TIE)
+            match = _best(matching, limit, 0.0)
             with self._lock:
-                return SearchAnswer(
-                    semantic=self._semantic(nearest, limit),
-                    lexical=self._lexical(matching, limit),
-                    statistics=statistics,
-                )
+                written = self._written(views, near | match)
+        candidates = {
+            at: _candidate(each, views[at.view], float(matching[at.view][at.row]), vector)
+            for at, each in written.items()
+        }
+        by_cosine = sorted(near & candidates.keys(), key=lambda at: candidates[at].by_cosine)
+        by_score = sorted(match & candidates.keys(), key=lambda at: candidates[at].by_score)
+        chosen = {at: candidates[at] for at in (*by_cosine[:limit], *by_score[:limit])}
+        semantic = sorted(chosen.values(), key=lambda each: each.by_cosine)
+        lexical = sorted(chosen.items(), key=lambda pair: pair[1].by_score)
+        return SearchAnswer(
+            semantic=tuple(each.nearest for each in semantic),
+            lexical=tuple(
+                LexicalMatch(each.memory_id, views[at.view].frequencies(at.row), each.length)
+                for at, each in lexical
+                if each.score > 0
+            ),
+            statistics=statistics,
+        )
 
     def apply(self, documents: Sequence[IndexDocument]) -> None:
         """One transaction, on disk when this returns."""
@@ -323,34 +339,17 @@ class LocalIndex:
     def _kind(self, kind: str) -> int:
         return self._kinds.setdefault(kind, len(self._kinds))
 
-    def _semantic(self, nearest: "list[_Near]", limit: int) -> tuple[SemanticMatch, ...]:
-        found: list[SemanticMatch] = []
-        for near in nearest:
-            place = self._db.execute(
-                "SELECT memory_id, first, spans FROM place"
+    def _written(self, views: "Sequence[_View]", rows: "set[_At]") -> "dict[_At, _Written]":
+        """What is written of these rows; one that left its scope in the meantime is left out."""
+        found = {
+            at: self._db.execute(
+                "SELECT memory_id, length, first, windows, spans FROM place"
                 " JOIN memory ON memory.number = place.memory WHERE scope = ? AND row = ?",
-                (near.shard.number, near.row),
+                (views[at.view].shard.number, at.row),
             ).fetchone()
-            if place is not None:
-                memory_id, first, blob = place
-                start, end = np.frombuffer(blob, _SPAN).reshape(-1, 2)[near.window - first].tolist()
-                found.append(SemanticMatch(memory_id, near.cosine, start, end))
-        return tuple(sorted(found, key=lambda match: (-match.cosine, match.memory_id))[:limit])
-
-    def _lexical(self, matching: "list[_Matching]", limit: int) -> tuple[LexicalMatch, ...]:
-        found: list[tuple[float, LexicalMatch]] = []
-        for match in matching:
-            place = self._db.execute(
-                "SELECT memory_id FROM place JOIN memory ON memory.number = place.memory"
-                " WHERE scope = ? AND row = ?",
-                (match.view.shard.number, match.row),
-            ).fetchone()
-            if place is not None:
-                length = int(match.view.shard.lengths[match.row])
-                frequencies = match.view.frequencies(match.row)
-                found.append((match.score, LexicalMatch(place[0], frequencies, length)))
-        found.sort(key=lambda scored: (-scored[0], scored[1].memory_id))
-        return tuple(match for _, match in found[:limit])
+            for at in rows
+        }
+        return {at: _Written(*each) for at, each in found.items() if each is not None}
 
     # Writing
 
@@ -613,21 +612,54 @@ class _View:
         return held
 
 
-class _Near(NamedTuple):
-    """A row with its nearest window (by its row in the file)."""
+class _At(NamedTuple):
+    """A row of one of a query's views."""
 
-    shard: _Shard
+    view: int
     row: int
-    window: int
-    cosine: float
 
 
-class _Matching(NamedTuple):
-    """A row that holds tokens of the query."""
+class _Written(NamedTuple):
+    """What is written of a row's memory."""
 
-    view: _View
-    row: int
+    memory_id: str
+    length: int
+    first: int
+    windows: int
+    spans: bytes
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A memory that a leg chose, as either leg sees it."""
+
+    memory_id: str
+    length: int
+    nearest: SemanticMatch
     score: float
+
+    @property
+    def by_cosine(self) -> tuple[float, str]:
+        return -self.nearest.cosine, self.memory_id
+
+    @property
+    def by_score(self) -> tuple[float, str]:
+        return -self.score, self.memory_id
+
+
+def _candidate(
+    written: _Written, view: _View, score: float, vector: NDArray[np.float32]
+) -> _Candidate:
+    windows = view.shard.vectors.rows(written.first + written.windows)[written.first :]
+    cosines = np.vecdot(windows, vector)
+    nearest = int(np.argmax(cosines))
+    start, end = np.frombuffer(written.spans, _SPAN).reshape(-1, 2)[nearest].tolist()
+    return _Candidate(
+        written.memory_id,
+        written.length,
+        SemanticMatch(written.memory_id, float(cosines[nearest]), start, end),
+        score,
+    )
 
 
 def _statistics(views: Sequence[_View], tokens: Sequence[str]) -> CorpusStatistics:
@@ -642,65 +674,37 @@ def _statistics(views: Sequence[_View], tokens: Sequence[str]) -> CorpusStatisti
     )
 
 
-def _nearest(views: Sequence[_View], vector: NDArray[np.float32], limit: int) -> list[_Near]:
-    """The nearest rows, with all that tie with the last of them, in no order."""
-    cosines: list[NDArray[np.float32]] = []
-    best: list[NDArray[np.float32]] = []
-    for view in views:
-        owners = view.shard.owners
-        found = view.shard.vectors.rows(len(owners)) @ vector
-        # The sentinel behind the last row is where vacant vectors' owner, -1, points.
-        found[~np.append(view.eligible, False)[owners]] = -np.inf
-        nearest = np.full(len(view.eligible) + 1, -np.inf, np.float32)
-        np.maximum.at(nearest, owners, found)
-        cosines.append(found)
-        best.append(nearest[:-1])
-    floor = _floor(best, limit) - _TIE
-    candidates: list[_Near] = []
-    for view, found in zip(views, cosines, strict=True):
-        windows = np.flatnonzero((found >= floor) & (found > -np.inf))
-        rows = view.shard.vectors.rows(len(found))[windows]
-        exact = np.vecdot(rows, vector)
-        nearest_of: dict[int, _Near] = {}
-        for window, cosine in zip(windows.tolist(), exact.tolist(), strict=True):
-            row = int(view.shard.owners[window])
-            held = nearest_of.get(row)
-            if held is None or cosine > held.cosine:
-                nearest_of[row] = _Near(view.shard, row, window, cosine)
-        candidates.extend(nearest_of.values())
-    return candidates
+def _nearest(view: _View, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """By row, the cosine of its nearest window; minus infinity where the filter is in the way."""
+    owners = view.shard.owners
+    cosines = view.shard.vectors.rows(len(owners)) @ vector
+    nearest = np.full(len(view.eligible) + 1, -np.inf, np.float32)
+    # What vacant vectors have as owner, -1, is the spare place behind the last row.
+    np.maximum.at(nearest, owners, cosines)
+    return np.where(view.eligible, nearest[:-1], np.float32(-np.inf))
 
 
-def _matching(
-    views: Sequence[_View], statistics: CorpusStatistics, bm25: Bm25, limit: int
-) -> list[_Matching]:
-    """The best rows by BM25, with all that tie with the last of them, in no order."""
-    scores: list[NDArray[np.float64]] = []
-    for view in views:
-        score = np.zeros(len(view.eligible), np.float64)
-        for token, postings in view.postings.items():
-            score[postings.rows] += term_score(
-                postings.frequencies,
-                view.shard.lengths[postings.rows],
-                rarity(token, statistics),
-                statistics,
-                bm25,
-            )
-        scores.append(np.where((score > 0) & view.eligible, score, -np.inf))
-    floor = _floor(scores, limit)
-    return [
-        _Matching(view, row, float(score[row]))
-        for view, score in zip(views, scores, strict=True)
-        for row in np.flatnonzero((score >= floor) & (score > -np.inf)).tolist()
-    ]
+def _matching(view: _View, statistics: CorpusStatistics, bm25: Bm25) -> NDArray[np.float64]:
+    """By row, its BM25; minus infinity where it is 0 or the filter is in the way."""
+    scores = np.zeros(len(view.eligible), np.float64)
+    for token, (rows, frequencies) in view.postings.items():
+        lengths = view.shard.lengths[rows]
+        rare = rarity(token, statistics)
+        scores[rows] += term_score(frequencies, lengths, rare, statistics, bm25)
+    return np.where(view.eligible & (scores > 0), scores, -np.inf)
 
 
-def _floor(scores: "Sequence[NDArray[np.floating]]", limit: int) -> float:
-    """The score of the last of the `limit` best; minus infinity when there are fewer."""
+def _best(scores: "Sequence[NDArray[np.floating]]", limit: int, tie: float) -> set[_At]:
+    """The `limit` best rows of all views, with all that are as good as the last but for `tie`."""
     everything = np.concatenate(scores) if scores else np.empty(0)
-    if len(everything) <= limit:
-        return -np.inf
-    return float(np.partition(everything, len(everything) - limit)[len(everything) - limit])
+    floor = -np.inf
+    if len(everything) > limit:
+        floor = np.partition(everything, len(everything) - limit)[len(everything) - limit] - tie
+    return {
+        _At(at, row)
+        for at, each in enumerate(scores)
+        for row in np.flatnonzero((each >= floor) & (each > -np.inf)).tolist()
+    }
 
 
 def _lives(document: IndexDocument) -> bool:

@@ -49,16 +49,23 @@ class TableIndex:
         """Score every memory of the filter."""
         records, complete = self._records(where)
         kinds = self._kinds(where, records)
-        held = [record for record in records if record.memory_id in kinds]
+        held = [
+            record
+            for record in records
+            if record.memory_id in kinds and record.memory_id not in where.without
+        ]
         wanted = [
             record
             for record in held
             if where.kinds is None or kinds[record.memory_id] in where.kinds
         ]
         statistics = _statistics(held, tokens)
+        nearest = _nearest(wanted, vector)
+        matching = _lexical(wanted, tokens, statistics, self._bm25)
+        chosen = {match.memory_id for match in (*nearest[:limit], *matching[:limit])}
         return SearchAnswer(
-            semantic=tuple(_nearest(wanted, vector)[:limit]),
-            lexical=tuple(_lexical(wanted, tokens, statistics, self._bm25)[:limit]),
+            semantic=tuple(match for match in nearest if match.memory_id in chosen),
+            lexical=tuple(match for match in matching if match.memory_id in chosen),
             statistics=statistics,
             incomplete=None
             if complete
@@ -74,7 +81,8 @@ class TableIndex:
     def facets(self, where: SearchFilter) -> Mapping[str, int]:
         """Count the memories of each kind, among those that a query would read."""
         records, _ = self._records(where)
-        counted = Counter(self._kinds(where, records).values())
+        kinds = self._kinds(where, records)
+        counted = Counter(kinds[each] for each in kinds.keys() - set(where.without))
         return {
             kind: number
             for kind, number in counted.items()

@@ -46,12 +46,14 @@ class IndexDocument:
 class SearchFilter:
     """Which memories a query may touch: in these scopes, of these kinds, live at a moment.
 
-    No kinds: all of them. No moment: now.
+    No kinds: all of them. No moment: now. `without` names memories that are as if the index did
+    not hold them, because the table knows better.
     """
 
     visible_in: tuple[str, ...]
     kinds: tuple[str, ...] | None = None
     alive_at: int | None = None
+    without: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,11 @@ class SearchIndex(Protocol):
         tokens: Sequence[str],
         limit: int,
     ) -> SearchAnswer:
-        """The `limit` nearest memories by cosine, and by BM25 over the filtered memories.
+        """The `limit` nearest memories by cosine, and the `limit` best by BM25.
 
-        Each memory comes once a leg, best first; ties by memory id. Statistics are of the filter's
+        Each leg goes on with what only the other one chose, so that both scores of a candidate
+        are known; who holds no query token has none in the lexical leg. Each memory comes once a
+        leg, best first; ties by memory id. Statistics are of the filter's
         scopes and moment, whatever `kinds` says. Raises IndexUnavailable.
         """
         ...

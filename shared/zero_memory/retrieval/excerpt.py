@@ -1,24 +1,55 @@
 """The part of a text that answers a query."""
 
+import re
+from collections.abc import Collection
+
+from zero_memory.retrieval.analysis import query_tokens
+
 _ELLIPSIS = "…"
+_WORD = re.compile(r"\S+")
+# Of an excerpt's room, what stands before its first word of the query, so that it reads on.
+_LEAD = 8
 
 
-def excerpt(text: str, start: int, end: int, limit: int) -> tuple[str, bool]:
-    """At most `limit` characters of the text's window from `start` to `end`, and if it was cut.
+def excerpt(
+    text: str, start: int, end: int, limit: int, wanted: Collection[str]
+) -> tuple[str, bool]:
+    """At most about `limit` characters of the text's window, and whether anything was left out.
 
-    A text that fits comes whole. Where the excerpt does not begin or end with the text it says so
-    with an ellipsis; cuts fall between words where there are any.
+    A text that fits comes whole. Of a longer one the part of the window from `start` to `end` that
+    holds most of the `wanted` tokens, cut between words, with an ellipsis where the text goes on.
+    When the window holds none of them but the text does, the part comes from there.
     """
     if len(text) <= limit:
         return text, False
-    first = min(start, max(0, len(text) - limit)) if end > start else 0
-    last = min(first + limit, len(text))
+    tokens = frozenset(wanted)
+    first = _densest(text, start, end, limit, tokens)
+    if first is None:
+        first = _densest(text, 0, len(text), limit, tokens)
+    first = min(start if first is None else first, len(text) - limit)
+    last = first + limit
     if first > 0:
-        blank = text.find(" ", first, first + limit // 4)
-        first = blank + 1 if blank >= 0 else first
+        blank = re.compile(r"\s").search(text, first, first + limit // 4)
+        first = blank.end() if blank else first
     if last < len(text):
-        blank = text.rfind(" ", last - limit // 4, last)
-        last = blank if blank > first else last
+        cut = max(text.rfind(blank, last - limit // 4, last + 1) for blank in " \n\t")
+        last = cut if cut > first else last
     lead = f"{_ELLIPSIS} " if first > 0 else ""
     trail = f" {_ELLIPSIS}" if last < len(text) else ""
     return f"{lead}{text[first:last].strip()}{trail}", True
+
+
+def _densest(text: str, start: int, end: int, limit: int, wanted: frozenset[str]) -> int | None:
+    """Where a stretch of `limit` characters begins that holds most words of the query, if any."""
+    hits = [
+        word.start()
+        for word in _WORD.finditer(text, start, end)
+        if not wanted.isdisjoint(query_tokens(word[0]))
+    ]
+    best, most, left = None, 0, 0
+    for right, at in enumerate(hits, 1):
+        while at - hits[left] > limit - 2 * limit // _LEAD:
+            left += 1
+        if right - left > most:
+            best, most = max(0, hits[left] - limit // _LEAD), right - left
+    return best

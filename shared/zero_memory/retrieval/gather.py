@@ -61,13 +61,15 @@ def gather(
     """Each leg's `limit` best candidates of the index, merged with every pending write.
 
     Markers are read before the index, so that a write which the indexer settles in between is in
-    one of the two. What the index says of a pending memory is out of date and not used.
+    one of the two. The index answers as if it did not hold the pending memories, so that an answer
+    is the same at any lag.
     """
     pending, behind = _pending(table, read_set)
     where = SearchFilter(
         visible_in=scope_filter(read_set),
         kinds=tuple(sorted(kinds)) if kinds is not None else None,
         alive_at=alive_at,
+        without=tuple(pending),
     )
     degraded = "index_behind" if behind else None
     try:
@@ -81,18 +83,18 @@ def gather(
     metas = {
         memory_id: meta
         for memory_id, meta in load_visible(table, [*ids, *pending], read_set).items()
-        if (kinds is None or meta.kind in kinds) and alive(meta, alive_at)
+        if alive(meta, alive_at)
     }
     fresh = _records(table, [metas[memory_id] for memory_id in pending if memory_id in metas])
-    settled = metas.keys() - set(pending)
+    matching = [each for each in fresh if kinds is None or metas[each.memory_id].kind in kinds]
     return Candidates(
         semantic=(
-            *(match for match in found.semantic if match.memory_id in settled),
-            *_semantic(fresh, query),
+            *(match for match in found.semantic if match.memory_id in metas),
+            *_semantic(matching, query),
         ),
         lexical=(
-            *(match for match in found.lexical if match.memory_id in settled),
-            *_lexical(fresh, query),
+            *(match for match in found.lexical if match.memory_id in metas),
+            *_lexical(matching, query),
         ),
         statistics=_with_fresh(found.statistics, fresh, query),
         metas=metas,
@@ -150,7 +152,7 @@ def _lexical(fresh: Sequence[SearchRecord], query: Query) -> list[LexicalMatch]:
 def _with_fresh(
     statistics: CorpusStatistics, fresh: Sequence[SearchRecord], query: Query
 ) -> CorpusStatistics:
-    """The corpus with the fresh writes counted in; the index may count some of them already."""
+    """The corpus with the fresh writes counted in."""
     if not fresh:
         return statistics
     held = dict(statistics.document_frequency)

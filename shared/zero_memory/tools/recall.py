@@ -15,6 +15,7 @@ from zero_memory.memory.guard import refuse_secrets, strip_credentials
 from zero_memory.memory.model import Body
 from zero_memory.memory.reading import load_visible, with_bodies
 from zero_memory.retrieval.excerpt import excerpt
+from zero_memory.retrieval.gather import Query
 from zero_memory.retrieval.recall import Ranked, ask, recall
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.visibility import ReadSet, seen_in
@@ -72,11 +73,12 @@ def _by_id(services: Services, standing: Standing, ids: list[str]) -> RecallResu
 def _by_query(services: Services, standing: Standing, arguments: RecallArguments) -> RecallResult:
     read_set = standing.reads(arguments.scopes)
     text = canonical(arguments.query or "")
+    query = ask(services.embedder, text)
     found = recall(
         services.table,
         services.index,
         services.clock,
-        query=ask(services.embedder, text),
+        query=query,
         read_set=read_set,
         ranking=services.ranking,
         k=arguments.k,
@@ -90,7 +92,14 @@ def _by_query(services: Services, standing: Standing, arguments: RecallArguments
     now = services.clock.now()
     return RecallResult(
         hits=[
-            _hit(each, bodies[each.meta.memory_id], read_set, now, explain=arguments.explain)
+            _hit(
+                each,
+                bodies[each.meta.memory_id],
+                read_set,
+                now,
+                query,
+                explain=arguments.explain,
+            )
             for each in found.ranked
             if each.meta.memory_id in bodies
         ],
@@ -101,9 +110,13 @@ def _by_query(services: Services, standing: Standing, arguments: RecallArguments
     )
 
 
-def _hit(each: Ranked, body: Body, read_set: ReadSet, now: int, *, explain: bool) -> Hit:
+def _hit(
+    each: Ranked, body: Body, read_set: ReadSet, now: int, query: Query, *, explain: bool
+) -> Hit:
     meta, fused = each.meta, each.fused
-    text, truncated = excerpt(canonical(body.content), fused.start, fused.end, _EXCERPT)
+    text, truncated = excerpt(
+        canonical(body.content), fused.start, fused.end, _EXCERPT, query.tokens
+    )
     return Hit(
         id=meta.memory_id,
         kind=meta.kind,
