@@ -26,10 +26,13 @@ def dynamodb_client() -> Generator[Any]:
 
 
 @pytest.fixture
-def dynamo_table(dynamodb_client: Any) -> Table:
+def dynamo_table(dynamodb_client: Any) -> Generator[Table]:
     from tests.homes import dynamo_home
 
-    return dynamo_home(dynamodb_client)
+    yield dynamo_home(dynamodb_client)
+    # Moto copies every table in each transaction.
+    for name in dynamodb_client.list_tables()["TableNames"]:
+        dynamodb_client.delete_table(TableName=name)
 
 
 @pytest.fixture(params=["sqlite", "dynamodb"])

@@ -56,11 +56,12 @@ def _kept(value: Any) -> Value:
 def encode(record: object) -> tuple[Address, Item]:
     """A record's address and item. Raises LimitExceeded for keys past the table's limits."""
     pattern = pattern_of(type(record))
-    values = cast("Attributes", _kept(msgspec.to_builtins(record, builtin_types=(bytes,))))
+    fields = msgspec.to_builtins(record, builtin_types=(bytes,))
+    for name in pattern.packed:
+        fields[name] = msgspec.msgpack.encode(getattr(record, name))
+    values = cast("Attributes", _kept(fields))
     keys = cast("Mapping[str, str]", values)
     attributes = {name: value for name, value in values.items() if name in pattern.attributes}
-    for name in pattern.packed:
-        attributes[name] = msgspec.msgpack.encode(attributes[name])
     views = tuple(
         (view, view.address(keys))
         for view in pattern.views

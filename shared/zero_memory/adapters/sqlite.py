@@ -267,8 +267,11 @@ class SqliteTable:
         return [Change(*row) for row in rows]
 
     def acknowledge(self, sequence: int) -> None:
-        """Let go of the changes up to this one; idempotent, and may be repeated after a crash."""
-        with self._writing() as connection:
+        """Let go of the changes up to this one.
+
+        Idempotent, and not waited for: after a power cut, changes may come again.
+        """
+        with self._writing(synchronous="NORMAL") as connection:
             connection.execute("DELETE FROM changes WHERE sequence <= ?", (sequence,))
 
     def acknowledged(self) -> int:
@@ -341,7 +344,6 @@ class SqliteTable:
             check_same_thread=False,
         )
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA secure_delete = ON")
         return connection
 
@@ -375,10 +377,13 @@ class SqliteTable:
                 connection.execute("COMMIT")
 
     @contextmanager
-    def _writing(self) -> Generator[sqlite3.Connection]:
+    def _writing(
+        self, synchronous: Literal["FULL", "NORMAL"] = "FULL"
+    ) -> Generator[sqlite3.Connection]:
         """A connection in a write transaction; an exception inside takes everything back."""
         # Threads of this process queue here, fairly, where SQLite would have them poll.
         with self._connection() as connection, self._writer:
+            connection.execute(f"PRAGMA synchronous = {synchronous}")
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection

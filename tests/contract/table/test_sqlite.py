@@ -95,7 +95,8 @@ def test_a_process_killed_in_the_middle_of_writes_loses_none_that_was_acknowledg
 
 
 def test_a_commit_waits_for_the_disk(sqlite_table: SqliteTable):
-    with sqlite_table._connection() as connection:
+    sqlite_table.acknowledge(0)
+    with sqlite_table._writing() as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
 
