@@ -1,0 +1,59 @@
+"""This repository's own documents, and ten questions about them in other words."""
+
+import re
+from dataclasses import dataclass
+
+from tests.service import REPOSITORY
+
+DOCUMENTS = (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md")))
+
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, and words that one paragraph alone holds: the one that answers it."""
+
+    asks: str
+    answer: str
+
+
+QUESTIONS = (
+    Question("How does a script learn that the command was refused?", "command line is wrong"),
+    Question("How expensive is it to spawn version control?", "costs some 5 ms"),
+    Question("Is a giant upload buffered in full?", "drained, not kept"),
+    Question("Why is the neural network brought up so early?", "loaded before the service"),
+    Question(
+        "Why are there so many small Lambdas instead of a single one?",
+        "loads what that tool needs",
+    ),
+    Question(
+        "How does a fresh statement show up before the background job has processed it?",
+        "finds the memory by its marker",
+    ),
+    Question("Who verifies the caller's identity?", "The entry point decides who calls"),
+    Question("Do linked checkouts count as separate workspaces?", "repository are one project"),
+    Question(
+        "Which dependency directions are forbidden between modules?",
+        "The domain imports no adapter",
+    ),
+    Question(
+        "Where does a note go when I am in no checkout at all?",
+        "is refused until one of the two",
+    ),
+)
+
+
+def paragraphs() -> list[str]:
+    """Every paragraph, list and table of the documents; headings and code are left out."""
+    found: list[str] = []
+    for document in DOCUMENTS:
+        prose = _FENCED.sub("", document.read_text(encoding="utf-8"))
+        blocks = (block.strip() for block in prose.split("\n\n"))
+        found.extend(block for block in blocks if block and not block.startswith("#"))
+    return found
+
+
+def answers(paragraph: str, question: Question) -> bool:
+    """Whether a paragraph is the one that answers a question."""
+    return question.answer in " ".join(paragraph.split())
