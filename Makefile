@@ -1,8 +1,5 @@
 # Everything a person or CI runs. Needs Python 3.11 or newer, git and make; the rest is set up here.
 
-# With -C, make would announce its folder on standard output, which belongs to the service.
-MAKEFLAGS += --no-print-directory
-
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin

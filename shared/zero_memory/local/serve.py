@@ -12,8 +12,8 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
-from typing_extensions import override
 
+from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.adapters.sqlite import NewerSchema, SqliteTable
 from zero_memory.local.app import Application, application
 from zero_memory.local.deployment import Function, deployment_folder, read_deployment
@@ -28,6 +28,7 @@ from zero_memory.local.home import (
     first_start,
     hold,
 )
+from zero_memory.local.search_files import catch_up
 from zero_memory.local.stream import Pump
 from zero_memory.runtime import bootstrap
 from zero_memory.runtime.bootstrap import Composition
@@ -55,7 +56,13 @@ def serve(home: Path, port: int, announce: Callable[[Ready], None]) -> None:
         invoke = invoker(deployment.functions)
         services.embedder.embed_query("ready")  # loads the model now, not in the first recall
 
-        pump = Pump(table, deployment.streams, invoke, FailureQueue(home / FAILURES_FILE))
+        index = services.index
+        failures = FailureQueue(home / FAILURES_FILE)
+        pump = Pump(table, deployment.streams, invoke, failures)
+        if isinstance(index, LocalIndex):
+            stack.callback(index.close)
+            catch_up(table, index)
+            pump.delivered = index.mark_applied
         pump.start()
         stack.callback(pump.stop)
         expiry = Expiry(table, services.clock)
@@ -115,7 +122,6 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._started = started
 
-    @override
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._started()

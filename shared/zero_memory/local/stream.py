@@ -8,7 +8,7 @@ changes are tried again every minute, so that a consumer that is mended catches 
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from zero_memory.adapters.sqlite import Change, SqliteTable
@@ -64,7 +64,10 @@ def matches(pattern: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
 
 
 class Pump:
-    """Delivers an outbox to its consumers on a thread of its own."""
+    """Delivers an outbox to its consumers on a thread of its own.
+
+    `delivered`, where it is set, is told how far the consumers have come before the outbox is.
+    """
 
     def __init__(
         self,
@@ -76,6 +79,7 @@ class Pump:
         first_backoff_s: float = FIRST_BACKOFF_S,
     ) -> None:
         self._outbox = outbox
+        self.delivered: Callable[[int], None] | None = None
         self._sources = sources
         self._invoke = invoke
         self._failures = failures
@@ -125,6 +129,8 @@ class Pump:
         for source in self._sources:
             self._deliver(source, changes)
         if not self._stopping.is_set():
+            if self.delivered is not None:
+                self.delivered(changes[-1].sequence)
             self._outbox.acknowledge(changes[-1].sequence)
         return True
 

@@ -1,0 +1,64 @@
+"""The search files are derived: the service builds them again when they are gone or old."""
+
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.service import Service, running
+
+FACTS = ("The staging database is rebuilt on Mondays", "Releases are cut from main")
+
+
+def remember(service: Service, content: str) -> str:
+    answer = service.call("remember", {"content": content, "scope": "core"})
+    assert answer.status_code == 200
+    return answer.json()["id"]
+
+
+def finds(service: Service, query: str) -> list[str]:
+    answer = service.call("recall", {"query": query}).json()
+    assert not answer["degraded"]
+    return [hit["id"] for hit in answer["hits"]]
+
+
+def wait_until_settled(home: Path) -> None:
+    """Until no pending marker is left, so that what is found is found by the index."""
+    deadline = time.monotonic() + 30
+    with closing(sqlite3.connect(home / "table.sqlite3")) as table:
+        while table.execute("SELECT 1 FROM items WHERE sk LIKE 'P#%'").fetchone():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+def delete(home: Path, before: Path) -> None:
+    shutil.rmtree(home / "index")
+
+
+def put_back(home: Path, before: Path) -> None:
+    delete(home, before)
+    shutil.copytree(before, home / "index")
+
+
+@pytest.mark.parametrize("harm", [delete, put_back])
+def test_search_files_that_are_gone_or_old_are_built_again(
+    tmp_path: Path, harm: Callable[[Path, Path], None]
+) -> None:
+    home, before = tmp_path / "home", tmp_path / "before"
+    with running(home) as service:
+        early = remember(service, FACTS[0])
+        wait_until_settled(home)
+        service.stop()
+    shutil.copytree(home / "index", before)
+    with running(home) as service:
+        late = remember(service, FACTS[1])
+        wait_until_settled(home)
+        service.stop()
+    harm(home, before)
+    with running(home) as service:
+        assert finds(service, FACTS[0])[0] == early
+        assert finds(service, FACTS[1])[0] == late
