@@ -1,12 +1,13 @@
 """Two legs' candidates as one list of scores."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from zero_memory.ports.search_index import CorpusStatistics, LexicalMatch, SemanticMatch
 from zero_memory.retrieval.lexical import bm25_score
-from zero_memory.retrieval.ranking import Ranking
+from zero_memory.retrieval.ranking import FusionName, Ranking
 
 Leg = Literal["lexical", "semantic"]
 
@@ -15,7 +16,8 @@ Leg = Literal["lexical", "semantic"]
 class Fused:
     """A candidate: its score, the legs that found it with their ranks, and its nearest window.
 
-    A candidate that only the lexical leg found has the window at the text's start.
+    `factors` are what each leg added to the score. A candidate without a vector to compare has
+    the window at the text's start.
     """
 
     memory_id: str
@@ -26,50 +28,104 @@ class Fused:
     end: int = 0
 
 
+@dataclass(frozen=True)
+class Legs:
+    """Both legs by memory: cosine, BM25 (above 0), and rank from 1 among the leg's `limit` best."""
+
+    cosines: Mapping[str, float]
+    scores: Mapping[str, float]
+    semantic_ranks: Mapping[str, int]
+    lexical_ranks: Mapping[str, int]
+
+
+Worth = tuple[float, float]
+"""What the semantic and the lexical leg add to a candidate's score."""
+
+Fusion = Callable[[Legs, Ranking], Mapping[str, Worth]]
+
+
+def added_scores(legs: Legs, ranking: Ranking) -> dict[str, Worth]:
+    """The cosine above the floor, and the square of BM25 relative to the query's best.
+
+    Squared, half as good a match is worth a quarter, so that sharing common words with the query
+    says little (a point of recall@10 on the retrieval benchmark). A memory whose vector is not
+    comparable is taken to be as near as the farthest.
+    """
+    farthest = min(legs.cosines.values(), default=ranking.cosine_floor)
+    best = max(legs.scores.values(), default=1.0)
+    worth: dict[str, Worth] = {}
+    for memory_id in legs.cosines.keys() | legs.scores.keys():
+        cosine = legs.cosines.get(memory_id, farthest)
+        near = max(0.0, cosine - ranking.cosine_floor) / (1 - ranking.cosine_floor)
+        words = (legs.scores.get(memory_id, 0.0) / best) ** 2
+        worth[memory_id] = (near, ranking.lexical_weight * words)
+    return worth
+
+
+def reciprocal_rank(legs: Legs, ranking: Ranking) -> dict[str, Worth]:
+    """1 / (constant + rank) for each leg that found it, as retrieval's origin does."""
+    worth: dict[str, Worth] = {}
+    for memory_id in legs.semantic_ranks.keys() | legs.lexical_ranks.keys():
+        semantic, lexical = legs.semantic_ranks.get(memory_id), legs.lexical_ranks.get(memory_id)
+        worth[memory_id] = (
+            1 / (ranking.rank_constant + semantic) if semantic else 0.0,
+            1 / (ranking.rank_constant + lexical) if lexical else 0.0,
+        )
+    return worth
+
+
+FUSIONS: Mapping[FusionName, Fusion] = MappingProxyType(
+    {"added_scores": added_scores, "reciprocal_rank": reciprocal_rank}
+)
+
+
 def fuse(
     semantic: Sequence[SemanticMatch],
     lexical: Sequence[LexicalMatch],
     statistics: CorpusStatistics,
     tokens: Sequence[str],
     ranking: Ranking,
+    *,
+    limit: int,
 ) -> list[Fused]:
     """Every candidate of either leg, best first; ties by id.
 
-    Cosine above the floor and BM25 relative to the query's best are added, weighted. A memory
-    that the semantic leg did not return is taken to be as near as its last one.
+    The legs come in any order, from the index and from fresh writes alike. A leg found what is
+    among its `limit` best; what it says of the other leg's candidates counts as well.
     """
-    nearest = sorted(semantic, key=lambda match: (-match.cosine, match.memory_id))
-    scored = {
+    windows = {match.memory_id: match for match in semantic}
+    cosines = {match.memory_id: match.cosine for match in semantic}
+    scores = {
         match.memory_id: bm25_score(
             tokens, match.frequencies, match.length, statistics, ranking.bm25
         )
         for match in lexical
     }
-    strongest = sorted(scored, key=lambda memory_id: (-scored[memory_id], memory_id))
-    best = scored[strongest[0]] if strongest else 1.0
-    windows = {match.memory_id: match for match in nearest}
-    semantic_rank = {match.memory_id: at for at, match in enumerate(nearest, 1)}
-    lexical_rank = {memory_id: at for at, memory_id in enumerate(strongest, 1)}
-    farthest = nearest[-1].cosine if nearest else ranking.cosine_floor
+    legs = Legs(cosines, scores, _ranks(cosines, limit), _ranks(scores, limit))
     fused: list[Fused] = []
-    for memory_id in windows.keys() | scored.keys():
+    for memory_id, (near, words) in FUSIONS[ranking.fusion](legs, ranking).items():
         window = windows.get(memory_id)
-        cosine = window.cosine if window else farthest
-        near = max(0.0, cosine - ranking.cosine_floor) / (1 - ranking.cosine_floor)
-        words = ranking.lexical_weight * scored.get(memory_id, 0.0) / best
-        legs: list[tuple[Leg, int]] = []
-        if memory_id in lexical_rank:
-            legs.append(("lexical", lexical_rank[memory_id]))
-        if memory_id in semantic_rank:
-            legs.append(("semantic", semantic_rank[memory_id]))
         fused.append(
             Fused(
                 memory_id=memory_id,
                 score=near + words,
-                legs=tuple(legs),
+                legs=_found_by(memory_id, legs),
                 factors={"semantic": near, "lexical": words},
                 start=window.start if window else 0,
                 end=window.end if window else 0,
             )
         )
     return sorted(fused, key=lambda each: (-each.score, each.memory_id))
+
+
+def _ranks(scores: Mapping[str, float], limit: int) -> dict[str, int]:
+    best = sorted(scores, key=lambda memory_id: (-scores[memory_id], memory_id))
+    return {memory_id: rank for rank, memory_id in enumerate(best[:limit], 1)}
+
+
+def _found_by(memory_id: str, legs: Legs) -> tuple[tuple[Leg, int], ...]:
+    ranks: tuple[tuple[Leg, int | None], ...] = (
+        ("lexical", legs.lexical_ranks.get(memory_id)),
+        ("semantic", legs.semantic_ranks.get(memory_id)),
+    )
+    return tuple((leg, rank) for leg, rank in ranks if rank is not None)

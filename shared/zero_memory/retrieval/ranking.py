@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Literal
 
 from zero_memory.memory.model import Kind
 from zero_memory.retrieval.lexical import Bm25
+
+FusionName = Literal["added_scores", "reciprocal_rank"]
 
 HALF_LIFE_DAYS: Mapping[Kind, int] = MappingProxyType(
     {
@@ -27,14 +30,20 @@ HALF_LIFE_DAYS: Mapping[Kind, int] = MappingProxyType(
 class Ranking:
     """How candidates become an order.
 
-    Each leg gives `candidates_per_result` candidates for every result asked for. A cosine of
-    `cosine_floor` or less is worth nothing. `lexical_weight` is what the best lexical match of a
-    query is worth beside a cosine of 1. Age takes at most `age_share` of a score.
+    Each leg gives `candidates_per_result` candidates for every result asked for; `fusion` names
+    the function that makes one score of two. For `added_scores`: a cosine of `cosine_floor` or
+    less is worth nothing, `lexical_weight` is what the best lexical match of a query is worth
+    beside a cosine of 1. For `reciprocal_rank`: `rank_constant` is added to each rank.
+
+    Age takes at most `age_share` of a score, so that a direct hit is found however old it is; a
+    provisional memory keeps `provisional` of it.
     """
 
     candidates_per_result: int = 4
+    fusion: FusionName = "added_scores"
     cosine_floor: float = 0.7
     lexical_weight: float = 0.25
+    rank_constant: int = 60
     age_share: float = 0.1
     provisional: float = 0.9
     bm25: Bm25 = field(default_factory=Bm25)

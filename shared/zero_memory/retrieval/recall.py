@@ -55,19 +55,25 @@ def recall(
 
     `alive_at` (milliseconds) asks what held at a moment, None what holds today.
     """
+    limit = k * ranking.candidates_per_result
     candidates = gather(
         table,
         index,
         read_set=read_set,
         query=query,
-        limit=k * ranking.candidates_per_result,
+        limit=limit,
         kinds=kinds,
         alive_at=alive_at,
     )
     now = clock.now() if alive_at is None else alive_at
     ranked: list[Ranked] = []
     for fused in fuse(
-        candidates.semantic, candidates.lexical, candidates.statistics, query.tokens, ranking
+        candidates.semantic,
+        candidates.lexical,
+        candidates.statistics,
+        query.tokens,
+        ranking,
+        limit=limit,
     ):
         meta = candidates.metas[fused.memory_id]
         factors = signals(meta, now, ranking)

@@ -97,6 +97,7 @@ filters = st.builds(
     visible_in=st.lists(st.sampled_from(SCOPES), max_size=3).map(tuple),
     kinds=st.none() | st.lists(st.sampled_from(KINDS), min_size=1, max_size=2).map(tuple),
     alive_at=st.none() | st.integers(0, 9),
+    without=st.lists(st.sampled_from(["mem_0", "mem_1", "mem_x"]), max_size=2).map(tuple),
 )
 
 
@@ -115,7 +116,9 @@ def expected(
     counted = [
         each
         for each in newest.values()
-        if set(each.visible_in) & set(where.visible_in) and _alive(each, where.alive_at)
+        if set(each.visible_in) & set(where.visible_in)
+        and each.memory_id not in where.without
+        and _alive(each, where.alive_at)
     ]
     statistics = CorpusStatistics(
         documents=len(counted),
@@ -125,9 +128,12 @@ def expected(
         },
     )
     wanted = [each for each in counted if where.kinds is None or each.kind in where.kinds]
+    semantic = _semantic(wanted, vector)
+    lexical = _lexical(wanted, tokens, statistics)
+    chosen = {match.memory_id for match in (*semantic[:limit], *lexical[:limit])}
     return SearchAnswer(
-        semantic=tuple(_semantic(wanted, vector)[:limit]),
-        lexical=tuple(_lexical(wanted, tokens, statistics)[:limit]),
+        semantic=tuple(match for match in semantic if match.memory_id in chosen),
+        lexical=tuple(match for match in lexical if match.memory_id in chosen),
         statistics=statistics,
     )
 
