@@ -6,7 +6,7 @@ Times are milliseconds since the epoch. Ids of scopes are `scp_<ulid>`, of memor
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from zero_memory.contracts.kinds import AuthorKind, Kind
+from zero_memory.contracts.kinds import AuthorKind, Kind, LinkType
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 LOOP_KINDS: frozenset[Kind] = frozenset(("task", "open-question"))
@@ -207,7 +207,7 @@ class LinkOut:
     """A typed link, at its source."""
 
     source: str
-    link: str
+    link: LinkType
     target: str
     created_at: int
 
@@ -217,7 +217,7 @@ class LinkIn:
     """The same link, at its target."""
 
     target: str
-    link: str
+    link: LinkType
     source: str
     created_at: int
 

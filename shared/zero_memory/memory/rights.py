@@ -7,7 +7,8 @@ from zero_memory.scopes.visibility import ReadSet
 
 @dataclass(frozen=True)
 class Rights:
-    """What the caller may see, and the scopes in which it may change memories."""
+    """What the caller may see, and the scopes in which it may change memories, and erase them."""
 
     read_set: ReadSet
     writable: frozenset[str]
+    administered: frozenset[str] = frozenset()

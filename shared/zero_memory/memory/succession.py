@@ -1,0 +1,88 @@
+"""Gestures that put a new memory in the place of one: a corrected wording, a loop's outcome."""
+
+from collections.abc import Callable
+
+from zero_memory.contracts.errors import conflict
+from zero_memory.memory.canonical import digest
+from zero_memory.memory.changing import must_write, visible_memory
+from zero_memory.memory.linking import links_of
+from zero_memory.memory.model import Meta, Passage
+from zero_memory.memory.reading import with_bodies
+from zero_memory.memory.rights import Rights
+from zero_memory.memory.state import must_be_loop
+from zero_memory.memory.write import Destination, Draft, Submission, Written, must_fit, remember
+from zero_memory.ports.clock import Clock
+from zero_memory.ports.table import Table
+from zero_memory.scopes.caller import Caller
+
+
+def revise(
+    table: Table,
+    clock: Clock,
+    *,
+    caller: Caller,
+    rights: Rights,
+    memory_id: str,
+    content: str,
+    read_passage: Callable[[str], Passage],
+    conversation: str | None = None,
+) -> Written:
+    """Put a corrected wording in a memory's place: same scope, kind, entities and links.
+
+    The same wording again changes nothing. Raises Refusal: `not_found`, `forbidden`, `conflict`
+    for a memory that no longer holds, `validation_failed` for a loop that is too long.
+    """
+    meta = visible_memory(table, rights, memory_id)
+    must_write(rights, meta)
+    must_fit(meta.kind, content)
+    if meta.live and meta.digest == digest(meta.kind, content):
+        return Written(memory_id, deduplicated=True, windows=meta.windows)
+    draft = Draft(
+        content,
+        kind=meta.kind,
+        entities=_entities(table, meta),
+        supersedes=(memory_id,),
+        inherited_links=tuple((each.link, each.target) for each in links_of(table, memory_id)),
+        gesture="revise",
+        all_or_none=True,
+    )
+    to = Destination(meta.scope, meta.owner, conversation)
+    return remember(table, clock, Submission(caller, rights, draft, to), read_passage)
+
+
+def close_with_outcome(
+    table: Table,
+    clock: Clock,
+    *,
+    caller: Caller,
+    rights: Rights,
+    memory_id: str,
+    outcome: str,
+    read_passage: Callable[[str], Passage],
+    conversation: str | None = None,
+) -> Written:
+    """Close a loop and store what came of it, as a fact in the loop's place.
+
+    Closed already by an outcome: that one is answered. Raises Refusal: `not_found`, `forbidden`,
+    `validation_failed` for another kind, `conflict` for a loop that was closed without an outcome.
+    """
+    meta = visible_memory(table, rights, memory_id)
+    must_write(rights, meta)
+    must_be_loop(meta)
+    if not meta.live:
+        if meta.superseded_by is None:
+            raise conflict("This loop is closed; remember its outcome on its own.")
+        return Written(meta.superseded_by, deduplicated=True)
+    draft = Draft(
+        outcome,
+        entities=_entities(table, meta),
+        supersedes=(memory_id,),
+        gesture="close",
+        all_or_none=True,
+    )
+    to = Destination(meta.scope, meta.owner, conversation)
+    return remember(table, clock, Submission(caller, rights, draft, to), read_passage)
+
+
+def _entities(table: Table, meta: Meta) -> tuple[str, ...]:
+    return tuple(name for memory in with_bodies(table, [meta]) for name in memory.body.entities)
