@@ -44,14 +44,22 @@ class UnreadableBodyError(ValueError):
 def read_json(body: bytes) -> Any:
     """The JSON value of a body.
 
-    Raises UnreadableBodyError for anything but UTF-8 JSON that nests at most `MAX_DEPTH` deep.
+    Raises UnreadableBodyError for anything but UTF-8 JSON that nests at most `MAX_DEPTH` deep and
+    names each field once.
     """
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
         raise UnreadableBodyError("The body is not valid UTF-8.") from error
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        value = json.loads(
+            text,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            object_pairs_hook=_each_name_once,
+        )
+    except UnreadableBodyError:
+        raise
     except (ValueError, RecursionError) as error:
         raise UnreadableBodyError("The body is not valid JSON.") from error
     if _depth_exceeds(value, MAX_DEPTH):
@@ -103,6 +111,14 @@ def _finite(digits: str) -> float:
     if not math.isfinite(number):
         raise ValueError("a number is out of range")
     return number
+
+
+def _each_name_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of two values under one name, readers on the way may each have believed another."""
+    value = dict(fields)
+    if len(value) < len(fields):
+        raise UnreadableBodyError("An object in the body names a field twice.")
+    return value
 
 
 def _strings(value: object) -> list[str]:

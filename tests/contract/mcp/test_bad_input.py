@@ -88,7 +88,7 @@ BAD_BODIES: dict[str, bytes] = {
     "infinite number": b'{"text": 1e999}',
     "a number with 5,000 digits": b'{"text": ' + b"1" * 5_000 + b"}",
     "nested 100,000 deep": b"[" * 100_000 + b"]" * 100_000,
-    "nested 65 deep": b'{"text":' * 65 + b"1" + b"}" * 65,
+    "a field twice": b'{"text": "a", "text": "b"}',
     "a list": b"[]",
     "a string": b'"text"',
     "null": b"null",
@@ -112,6 +112,23 @@ def test_a_bad_body_is_a_protocol_error_to_mcp(client: Client, case: str) -> Non
     assert error.id is None
     assert error.error.code in {-32700, -32600}
     assert client.rpc("2026-07-28", "tools/list").status == 200
+
+
+def nested(depth: int) -> dict[str, Any]:
+    """Arguments of this many levels."""
+    value: Any = "x"
+    for _ in range(depth - 1):
+        value = {"k": value}
+    return {"text": "a", "source": value}
+
+
+def test_arguments_nest_only_so_deep(plain: Client, client: Client) -> None:
+    assert plain.send(nested(64)).status == 200
+    answer = plain.send(nested(65))
+    assert answer.json["error"]["code"] == "validation_failed"
+    assert "deep" in answer.json["error"]["message"]
+    params = {"name": "note", "arguments": nested(65)}
+    assert client.rpc("2025-11-25", "tools/call", params).json["error"]["code"] == -32700
 
 
 BAD_MESSAGES: dict[str, tuple[Any, int]] = {
