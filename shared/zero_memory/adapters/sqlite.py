@@ -109,7 +109,8 @@ def _translated() -> Generator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        if error.sqlite_errorcode & 0xFF in _SILENT:
+        # Errors of Python's module itself have no code.
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _SILENT:
             raise TableUnavailable(f"the table's file does not answer: {error}") from error
         raise
 

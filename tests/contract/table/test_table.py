@@ -10,6 +10,8 @@ from zero_memory.memory.model import (
     Body,
     ConversationEntry,
     IdempotentAnswer,
+    LinkOut,
+    LinkType,
     Meta,
     Passage,
     PendingMarker,
@@ -279,6 +281,15 @@ def test_since_and_until_bound_the_next_key_part_inclusively(table: Table, newes
     assert numbers(until="mem_001") == [0, 1]
     assert numbers(since="mem_0035", until="mem_0055") == [4, 5]
     assert numbers(since="mem_006", until="mem_004") == []
+    assert numbers(until="mem_00") == []
+
+
+def test_a_bound_on_a_part_in_the_middle_of_a_key_takes_in_all_behind_it(table: Table):
+    types: tuple[LinkType, ...] = ("contradicts", "relates_to", "supersedes")
+    links = [LinkOut("mem_1", each, f"mem_{target}", 1) for each in types for target in (2, 3)]
+    put(table, *links)
+    assert read_all(table, LinkOut, "mem_1", since="relates_to", until="relates_to") == links[2:4]
+    assert read_all(table, LinkOut, "mem_1", "relates_to", since="mem_3") == [links[3]]
 
 
 def test_a_query_reads_its_own_scope_and_type_only(table: Table):
