@@ -18,7 +18,6 @@ from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
-from uuid import uuid4
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -77,8 +76,8 @@ _VACANT = -1
 class LocalIndex:
     """`ports.search_index.SearchIndex` in `folder`, which belongs to one process at a time.
 
-    Derived and disposable: a wiped folder starts empty, under another `generation`. At most
-    `open_scopes` scopes are kept mapped. Raises IndexUnavailable when the folder cannot be used.
+    Derived and disposable: a wiped folder starts empty, with `applied` 0. At most `open_scopes`
+    scopes are kept mapped. Raises IndexUnavailable when the folder cannot be used.
     """
 
     def __init__(self, folder: Path, *, bm25: Bm25 | None = None, open_scopes: int = 64) -> None:
@@ -93,7 +92,7 @@ class LocalIndex:
             self._holder = FileLock(folder / "index.lock", mode=0o600, blocking=False)
             self._holder.acquire()
             self._db = _connect(folder / "index.sqlite3")
-            self.generation = self._prepare()
+            self._prepare()
             self._recover()
 
     def close(self) -> None:
@@ -185,21 +184,18 @@ class LocalIndex:
                 counts[names[code]] += size
         return dict(counts)
 
-    def _prepare(self) -> str:
-        """The generation of what is here; a new folder gets its tables and a generation first."""
+    def _prepare(self) -> None:
+        """Make the tables of a new folder; refuse those of another version."""
         if self._db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is None:
             self._db.execute("BEGIN IMMEDIATE")
             for statement in _SCHEMA.split(";"):
                 self._db.execute(statement)
             self._tell("format", _FORMAT)
-            self._tell("generation", uuid4().hex)
             self._db.execute("COMMIT")
-        generation = self._about("generation")
-        if self._about("format") != _FORMAT or generation is None:
+        if self._about("format") != _FORMAT:
             raise IndexUnavailable(
                 "The search files are of another version: remove the index folder and reindex."
             )
-        return generation
 
     def _recover(self) -> None:
         """Drop what a killed process left in the files of vectors behind what it committed."""

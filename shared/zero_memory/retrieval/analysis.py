@@ -78,10 +78,12 @@ def _tokens(text: str) -> Iterator[str]:
 
 def _of_term(lead: str, body: str, trail: str) -> Iterator[str]:
     """The term as written, without what surrounds it, its segments, and its words."""
+    words = [word for word in _JOINTS.split(body) if word]
+    if not words:
+        return
     if lead or trail:
         yield f"{lead}{body}{trail}".casefold()
-    words = _JOINTS.split(body)
-    if len(words) > 1:
+    if words != [body]:
         yield body.casefold()
         segments = _SEGMENTS.split(body)
         if len(segments) > 1:

@@ -1,0 +1,218 @@
+"""What the local index promises beyond the port: its files."""
+
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.contract.search_index.documents import NORTH, SCOPES, direction, document
+from zero_memory.adapters.local_index import LocalIndex
+from zero_memory.ports.search_index import IndexedWindow, IndexUnavailable, SearchFilter
+
+Open = Callable[..., LocalIndex]
+
+
+@pytest.fixture
+def reopen(tmp_path: Path) -> Generator[Open]:
+    """Opens the index of one folder, after closing it when it is open."""
+    opened: list[LocalIndex] = []
+
+    def again(*, open_scopes: int = 64) -> LocalIndex:
+        while opened:
+            opened.pop().close()
+        opened.append(LocalIndex(tmp_path / "index", open_scopes=open_scopes))
+        return opened[0]
+
+    yield again
+    for index in opened:
+        index.close()
+
+
+def found(index: LocalIndex, *scopes: str) -> list[str]:
+    where = SearchFilter(scopes or SCOPES)
+    answer = index.search(where, vector=NORTH, tokens=["cache"], limit=1_000)
+    assert [match.memory_id for match in answer.lexical] == sorted(
+        match.memory_id for match in answer.semantic
+    )
+    return [match.memory_id for match in answer.lexical]
+
+
+def everything(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.iterdir()))
+
+
+def test_what_was_applied_is_there_after_a_restart(reopen: Open) -> None:
+    reopen().apply([document(), document("mem_2", visible_in=("scp_B",), alive=((1, 5),))])
+    index = reopen()
+    assert found(index) == ["mem_1"]
+    then = SearchFilter(("scp_B",), alive_at=3)
+    assert index.search(then, vector=NORTH, tokens=[], limit=9).semantic[0].memory_id == "mem_2"
+
+
+def test_it_grows_past_its_first_room(reopen: Open) -> None:
+    index = reopen()
+    names = [f"mem_{number:05}" for number in range(2_500)]
+    for start in range(0, len(names), 500):
+        index.apply([document(name) for name in names[start : start + 500]])
+    answer = index.search(
+        SearchFilter(("scp_A",)), vector=NORTH, tokens=["cache"], limit=len(names)
+    )
+    assert [match.memory_id for match in answer.semantic] == names
+    assert len(reopen().facets(SearchFilter(("scp_A",)))) == 1
+
+
+def test_a_killed_process_loses_nothing_that_apply_returned_from(
+    tmp_path: Path, reopen: Open
+) -> None:
+    script = textwrap.dedent(
+        """
+        import sys
+        from pathlib import Path
+        from tests.contract.search_index.documents import document
+        from zero_memory.adapters.local_index import LocalIndex
+        index = LocalIndex(Path(sys.argv[1]))
+        for number in range(10_000):
+            index.apply([document(f"mem_{number:05}")])
+            print(f"mem_{number:05}", flush=True)
+        """
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "index")],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[3],
+    ) as process:
+        assert process.stdout is not None
+        acknowledged = [process.stdout.readline().strip() for _ in range(30)]
+        process.kill()
+        acknowledged += process.stdout.read().split()
+    index = reopen()
+    assert set(acknowledged) <= set(found(index))
+    index.apply([document("mem_after")])
+    assert "mem_after" in found(reopen())
+
+
+def test_what_stands_behind_the_committed_vectors_is_dropped(tmp_path: Path, reopen: Open) -> None:
+    reopen().apply([document()])
+    (vectors,) = (tmp_path / "index").glob("*.vectors")
+    size = NORTH.nbytes
+    index = reopen()
+    index.close()
+    with vectors.open("r+b") as file:
+        file.seek(size)
+        file.write(b"\xff" * size)
+    index = reopen()
+    assert vectors.read_bytes() == NORTH.tobytes()
+    assert found(index) == ["mem_1"]
+
+
+def test_a_file_of_vectors_that_lost_some_is_said(tmp_path: Path, reopen: Open) -> None:
+    index = reopen()
+    index.apply([document()])
+    index.close()
+    (vectors,) = (tmp_path / "index").glob("*.vectors")
+    os.truncate(vectors, NORTH.nbytes - 1)
+    with pytest.raises(IndexUnavailable, match="reindex"):
+        LocalIndex(tmp_path / "index")
+
+
+def test_files_that_are_no_database_are_said(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    folder.mkdir()
+    (folder / "index.sqlite3").write_bytes(b"not a database" * 1_000)
+    with pytest.raises(IndexUnavailable, match="reindex"):
+        LocalIndex(folder)
+
+
+def test_files_of_another_version_are_said(tmp_path: Path, reopen: Open) -> None:
+    reopen().close()
+    with sqlite3.connect(tmp_path / "index" / "index.sqlite3") as db:
+        db.execute("UPDATE about SET value = '99' WHERE name = 'format'")
+    db.close()
+    with pytest.raises(IndexUnavailable, match="another version"):
+        LocalIndex(tmp_path / "index")
+
+
+def test_a_second_process_is_told_that_the_files_are_taken(tmp_path: Path, reopen: Open) -> None:
+    reopen()
+    with pytest.raises(IndexUnavailable, match="Another process"):
+        LocalIndex(tmp_path / "index")
+
+
+def test_a_failed_write_changes_nothing(reopen: Open) -> None:
+    index = reopen()
+    index.apply([document()])
+    with pytest.raises(IndexUnavailable):
+        index.apply([document("mem_2"), document("mem_3", model="model@2")])
+    assert found(index) == ["mem_1"]
+    index.apply([document("mem_4")])
+    assert found(index) == ["mem_1", "mem_4"]
+    assert found(reopen()) == ["mem_1", "mem_4"]
+
+
+def test_few_scopes_are_kept_open_and_all_are_searched(reopen: Open) -> None:
+    index = reopen(open_scopes=2)
+    scopes = tuple(f"scp_{number}" for number in range(9))
+    for scope in scopes:
+        index.apply([document(f"mem_{scope}", visible_in=(scope,))])
+    assert found(index, *scopes) == [f"mem_{scope}" for scope in scopes]
+    for scope in scopes:
+        assert found(index, scope) == [f"mem_{scope}"]
+
+
+def test_a_scope_that_holds_nothing_leaves_no_file(tmp_path: Path, reopen: Open) -> None:
+    index = reopen()
+    index.apply([document()])
+    before = sorted((tmp_path / "index").iterdir())
+    assert found(index, "scp_unknown") == []
+    assert sorted((tmp_path / "index").iterdir()) == before
+
+
+def test_erasing_leaves_no_byte_in_any_file(tmp_path: Path, reopen: Open) -> None:
+    index = reopen()
+    secret = document(
+        "mem_secret",
+        visible_in=("scp_A", "scp_B"),
+        tokens={"unmistakable": 1, "cache": 1},
+        windows=(IndexedWindow(0, 9, direction(0.1, 0.2, 0.3, 0.4)),),
+    )
+    others = [document(f"mem_{number}", tokens={"cache": 1}) for number in range(50)]
+    index.apply([*others[:25], secret, *others[25:]])
+    index.apply([document("mem_secret", 2, visible_in=("scp_C",), windows=secret.windows)])
+    index.erase(["mem_secret"])
+    left = everything(tmp_path / "index")
+    assert b"mem_secret" not in left
+    assert b"unmistakable" not in left
+    assert secret.windows[0].vector.tobytes() not in left
+    assert found(index) == sorted(each.memory_id for each in others)
+
+
+def test_a_memory_that_moves_leaves_its_vectors_behind_in_no_file(
+    tmp_path: Path, reopen: Open
+) -> None:
+    index = reopen()
+    index.apply([document()])
+    (first,) = (tmp_path / "index").glob("*.vectors")
+    index.apply([document(revision=2, visible_in=("scp_B",))])
+    assert not np.frombuffer(first.read_bytes(), np.uint8).any()
+
+
+def test_files_are_for_their_owner_alone(tmp_path: Path, reopen: Open) -> None:
+    reopen().apply([document()])
+    folder = tmp_path / "index"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
+
+
+def test_the_index_knows_the_last_change_that_is_in_it(reopen: Open) -> None:
+    index = reopen()
+    assert index.applied == 0
+    index.mark_applied(42)
+    assert reopen().applied == 42
