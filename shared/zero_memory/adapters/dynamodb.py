@@ -184,6 +184,9 @@ class DynamoTable:
                 case _:
                     self._client.transact_write_items(TransactItems=requests)
 
+    def scrub(self) -> None:
+        """Nothing to do: a deleted item is gone, but for point-in-time recovery's 35 days."""
+
     def _request(self, step: Step) -> dict[str, Any]:
         """One action, in the shape that it has in a transaction."""
         request = {"TableName": self._name, **_condition(step.action.when)}

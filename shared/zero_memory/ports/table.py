@@ -152,3 +152,10 @@ class Table(Protocol):
         all, a key too long, one address twice) or TableUnavailable.
         """
         ...
+
+    def scrub(self) -> None:
+        """Leave no byte of what was deleted wherever the table keeps its data, but for its backups.
+
+        Raises TableUnavailable when others hold on to it; repeat it then.
+        """
+        ...

@@ -1,8 +1,10 @@
 """The answer of tools that change a memory's state."""
 
 from zero_memory.contracts.memory import StateResult
-from zero_memory.memory.changing import Outcome
+from zero_memory.memory.changing import Outcome, visible_memory
 from zero_memory.memory.rights import Rights
+from zero_memory.ports.table import Table
+from zero_memory.scopes.visibility import seen_in
 
 
 def state_result(outcome: Outcome, rights: Rights) -> StateResult:
@@ -16,3 +18,9 @@ def state_result(outcome: Outcome, rights: Rights) -> StateResult:
         audit_id=audit.audit_id if audit else None,
         changed=audit is not None,
     )
+
+
+def path_of(table: Table, memory_id: str, rights: Rights) -> str:
+    """The path of the scope through which the caller sees a memory. Raises Refusal `not_found`."""
+    meta = visible_memory(table, rights, memory_id)
+    return seen_in(meta.scope, meta.shared_to, rights.read_set) or ""

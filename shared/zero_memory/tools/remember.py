@@ -12,10 +12,10 @@ from zero_memory.contracts.memory import (
     SimilarMemory,
     SkippedSupersede,
 )
-from zero_memory.contracts.model import MAX_LOOP_CHARACTERS, MAX_SOURCE_BYTES
+from zero_memory.contracts.model import MAX_SOURCE_BYTES
 from zero_memory.memory.ages import age
 from zero_memory.memory.guard import refuse_secrets, strip_credentials, text_leaves
-from zero_memory.memory.model import LOOP_KINDS, Meta
+from zero_memory.memory.model import Meta
 from zero_memory.memory.preview import preview
 from zero_memory.memory.reading import load_visible, with_bodies
 from zero_memory.memory.write import (
@@ -24,6 +24,7 @@ from zero_memory.memory.write import (
     Idempotency,
     Submission,
     Written,
+    must_fit,
     remember,
     request_hash,
 )
@@ -76,11 +77,7 @@ def run(services: Services, caller: Caller, arguments: RememberArguments) -> Rem
 
 
 def _refuse_shape(arguments: RememberArguments) -> None:
-    if arguments.kind in LOOP_KINDS and len(arguments.content) > MAX_LOOP_CHARACTERS:
-        raise validation_failed(
-            f"A loop has at most {MAX_LOOP_CHARACTERS:,} characters: store the details in a file "
-            "or page, and remember a summary with its path or URL."
-        )
+    must_fit(arguments.kind, arguments.content)
     if len(_source_json(arguments) or "") > MAX_SOURCE_BYTES:
         raise validation_failed(
             f"source has at most {MAX_SOURCE_BYTES:,} bytes as JSON: point to what is longer."

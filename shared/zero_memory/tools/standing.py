@@ -26,8 +26,12 @@ class Standing:
 
     def rights(self) -> Rights:
         """Everything that the caller may see and change."""
-        writable = (each.scope for each in self.access.memberships if each.role != "reader")
-        return Rights(self.reads([ALL_SCOPES]), frozenset(writable))
+        memberships = self.access.memberships
+        return Rights(
+            self.reads([ALL_SCOPES]),
+            writable=frozenset(each.scope for each in memberships if each.role != "reader"),
+            administered=frozenset(each.scope for each in memberships if each.role == "admin"),
+        )
 
     def with_project(self, made: Membership) -> "Standing":
         """The same standing, with the membership of a project that this very call made."""

@@ -1,6 +1,8 @@
 """The template and what is made of it: functions, routes, table, rights."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,14 @@ RIGHTS: dict[str, set[Right]] = {
     "restore_memory": READS | WRITES,
     "list_memories": READS | {ATTACHES},
     "describe_scope": READS | {ATTACHES},
+    "revise": READS | WRITES,
+    "close_loop": READS | WRITES,
+    "challenge": READS | WRITES,
+    "link": READS | WRITES,
+    "move_memories": READS | WRITES,
+    "erase_memory": READS | WRITES,
+    "entities": READS | {ATTACHES},
+    "memory_history": READS,
     "mcp": READS | WRITES,
     "indexer": READS | {("dynamodb:DeleteItem", "S#*")},
 }
@@ -133,3 +143,50 @@ def test_the_table_has_the_secondary_indexes_that_the_schema_reads() -> None:
     assert declared == {
         view.index: (view.key_names, view.attributes) for view in PATTERNS if view.index
     }
+
+
+IMPORT_EVERYTHING_THAT_IS_DEPLOYED = """
+import importlib.metadata, pkgutil, runpy, sys
+
+layer, functions = set(sys.argv[1].split()), sys.argv[2:]
+owners = importlib.metadata.packages_distributions()
+on_a_machine = ("zero_memory.local", "zero_memory.client", "zero_memory.adapters.local_index")
+
+class Fence:
+    def find_spec(self, name, path=None, target=None):
+        owned = {one.lower().replace("_", "-") for one in owners.get(name.partition(".")[0], ())}
+        if owned and not owned & layer or name in on_a_machine:
+            raise ModuleNotFoundError(f"{name} is not in the layer", name=name)
+
+sys.meta_path.insert(0, Fence())
+import zero_memory
+for module in pkgutil.walk_packages(zero_memory.__path__, "zero_memory.", lambda name: None):
+    if not module.name.startswith(on_a_machine):
+        __import__(module.name)
+for function in functions:
+    runpy.run_path(function)
+"""
+
+
+def pinned(name: str) -> dict[str, str]:
+    """A lock's versions by the distribution's name."""
+    text = (REPOSITORY / "requirements" / name).read_text(encoding="utf-8")
+    return dict(re.findall(r"^([a-z0-9-]+)==(\S+)", text, re.MULTILINE))
+
+
+def test_what_functions_import_is_in_their_layer() -> None:
+    layer = " ".join([*pinned("lambda.txt"), "zero-memory"])
+    files = [str(function.file) for function in read_deployment(REPOSITORY).functions]
+
+    imported = subprocess.run(
+        [sys.executable, "-c", IMPORT_EVERYTHING_THAT_IS_DEPLOYED, layer, *files],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert imported.returncode == 0, imported.stderr
+
+
+def test_a_function_runs_the_versions_that_were_tested() -> None:
+    assert pinned("lambda.txt").items() <= pinned("run.txt").items()

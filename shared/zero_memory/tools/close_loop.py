@@ -1,0 +1,63 @@
+"""The tool `close_loop`."""
+
+from zero_memory.contracts.lifecycle import CloseLoopArguments, CloseLoopResult
+from zero_memory.memory.guard import refuse_secrets
+from zero_memory.memory.rights import Rights
+from zero_memory.memory.state import close
+from zero_memory.memory.succession import close_with_outcome
+from zero_memory.retrieval.passages import read_passage
+from zero_memory.scopes.caller import Caller
+from zero_memory.tools.changed import path_of
+from zero_memory.tools.services import Services
+from zero_memory.tools.standing import stand
+from zero_memory.tools.tool import Annotations, Tool
+
+
+def run(services: Services, caller: Caller, arguments: CloseLoopArguments) -> CloseLoopResult:
+    """Close a loop, and store what came of it when that is said."""
+    if arguments.outcome is not None:
+        refuse_secrets([("outcome", arguments.outcome)])
+    rights = stand(services, caller).rights()
+    if arguments.outcome is None:
+        outcome_id, changed = None, _close(services, caller, rights, arguments.memory_id)
+    else:
+        written = close_with_outcome(
+            services.table,
+            services.clock,
+            caller=caller,
+            rights=rights,
+            memory_id=arguments.memory_id,
+            outcome=arguments.outcome,
+            read_passage=lambda text: read_passage(services.embedder, text),
+        )
+        outcome_id, changed = written.memory_id, bool(written.superseded)
+    return CloseLoopResult(
+        id=arguments.memory_id,
+        scope=path_of(services.table, arguments.memory_id, rights),
+        changed=changed,
+        outcome_id=outcome_id,
+    )
+
+
+def _close(services: Services, caller: Caller, rights: Rights, memory_id: str) -> bool:
+    outcome = close(
+        services.table, services.clock, caller=caller, rights=rights, memory_id=memory_id
+    )
+    return outcome.audit is not None
+
+
+TOOL = Tool(
+    name="close_loop",
+    title="Close a loop",
+    description=(
+        "Close a task that is done or dropped, or an open-question that is answered, so that "
+        "briefings stop showing it. With outcome, what came of it is remembered in its place. "
+        "restore_memory opens it again."
+    ),
+    input=CloseLoopArguments,
+    output=CloseLoopResult,
+    annotations=Annotations(read_only=False, destructive=True, idempotent=True),
+    grant="memory:write",
+    needs=frozenset(("table", "embedder")),
+    run=run,
+)

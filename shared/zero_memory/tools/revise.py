@@ -1,0 +1,50 @@
+"""The tool `revise`."""
+
+from zero_memory.contracts.lifecycle import ReviseArguments, ReviseResult
+from zero_memory.memory.guard import refuse_secrets
+from zero_memory.memory.succession import revise
+from zero_memory.retrieval.passages import read_passage
+from zero_memory.scopes.caller import Caller
+from zero_memory.tools.changed import path_of
+from zero_memory.tools.services import Services
+from zero_memory.tools.standing import stand
+from zero_memory.tools.tool import Annotations, Tool
+
+
+def run(services: Services, caller: Caller, arguments: ReviseArguments) -> ReviseResult:
+    """Put a corrected wording in a memory's place."""
+    refuse_secrets([("content", arguments.content)])
+    rights = stand(services, caller).rights()
+    written = revise(
+        services.table,
+        services.clock,
+        caller=caller,
+        rights=rights,
+        memory_id=arguments.memory_id,
+        content=arguments.content,
+        read_passage=lambda text: read_passage(services.embedder, text),
+    )
+    return ReviseResult(
+        id=written.memory_id,
+        scope=path_of(services.table, written.memory_id, rights),
+        superseded=list(written.superseded),
+        changed=bool(written.superseded),
+    )
+
+
+TOOL = Tool(
+    name="revise",
+    title="Revise a memory",
+    description=(
+        "Correct the wording of a memory: a new one takes its place and keeps its kind, entities "
+        "and links; the old wording stays in history. Send the whole statement. For a statement "
+        "that is merely outdated use forget, for one that replaces several use remember with "
+        "supersedes."
+    ),
+    input=ReviseArguments,
+    output=ReviseResult,
+    annotations=Annotations(read_only=False, destructive=False, idempotent=False),
+    grant="memory:write",
+    needs=frozenset(("table", "embedder")),
+    run=run,
+)
