@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 from pathlib import Path
+from unicodedata import normalize
 
 import pytest
 
@@ -53,7 +54,7 @@ def test_words_of_every_script_go_in_and_come_out_whatever_the_locale(
     assert stored.returncode == 0, stored.stderr
     found = zm("recall", said, "-k", "1", environment=environment, cwd=tmp_path)
 
-    assert said in found.stdout
+    assert normalize("NFC", said) in normalize("NFC", found.stdout)
     (memory,) = service.call("recall", {"ids": [json.loads(stored.stdout)["id"]]}).json()[
         "memories"
     ]
