@@ -334,6 +334,15 @@ def test_bodies_that_do_not_come_hold_nobody_up(service: Service) -> None:
             assert status(each.recv(65_536)) == 400
 
 
+def test_who_closes_its_half_is_answered(service: Service) -> None:
+    with connect(service) as half_closed:
+        half_closed.sendall(request(service, saying(b'""')))
+        half_closed.shutdown(socket.SHUT_WR)
+        answer = half_closed.recv(65_536)
+        assert status(answer) == 400
+        assert half_closed.recv(65_536) == b""
+
+
 def test_a_body_that_ends_early_is_nothing(service: Service) -> None:
     body = b"{%s}" % STATEMENT
     with connect(service) as gone:
@@ -350,7 +359,7 @@ NOT_HTTP: dict[str, bytes] = {
     "no host": b"POST /tools/remember HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}",
     "a negative length": b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: -1\r\n\r\n",
     "two lengths": b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n"
-    b"Content-Length: 3\r\n\r\n{}}",
+    b"Content-Length: 3\r\n\r\n",
     "a chunk of no length": b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     b"Transfer-Encoding: chunked\r\n\r\nx\r\n{}\r\n0\r\n\r\n",
     "a header of 1 MB": b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX: %s\r\n\r\n" % (b"x" * MIB),

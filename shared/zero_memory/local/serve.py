@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.adapters.sqlite import NewerSchema, SqliteTable
@@ -115,6 +116,17 @@ def _listen(port: int) -> socket.socket:
     return listener
 
 
+class _Http(H11Protocol):
+    """Answers a client too that closed its half of the connection behind its request."""
+
+    def eof_received(self) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride] - asyncio's
+        cycle = self.cycle
+        if not cycle or cycle.more_body or cycle.response_complete:
+            return False
+        cycle.keep_alive = False
+        return True
+
+
 class _Server(uvicorn.Server):
     """Says when it accepts connections."""
 
@@ -132,7 +144,7 @@ def _serve_http(app: Application, listener: socket.socket, started: Callable[[],
     config = uvicorn.Config(
         app,
         loop="asyncio",
-        http="h11",
+        http=_Http,
         ws="none",
         lifespan="off",
         log_config=None,

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from typing_extensions import override
-
 
 @dataclass(frozen=True)
 class Says:
@@ -92,8 +90,7 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
             self.send_response(200)
             self.end_headers()
 
-        @override
-        def log_message(self, format: str, *args: Any) -> None:
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - its name
             pass
 
     return Handler
@@ -102,18 +99,19 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
 def _events(step: Step) -> Sequence[dict[str, Any]]:
     """The stream of one answer: a message with one block, which comes in one piece."""
     block = step.block()
+    delta: dict[str, Any]
     if isinstance(step, Says):
         opened = {**block, "text": ""}
         delta = {"type": "text_delta", "text": step.text}
     else:
-        opened = {**block, "input": {}}
+        opened = {**block, "input": dict[str, Any]()}
         delta = {"type": "input_json_delta", "partial_json": json.dumps(step.arguments)}
     message = {
         "id": f"msg_{uuid.uuid4().hex[:20]}",
         "type": "message",
         "role": "assistant",
         "model": "scripted",
-        "content": [],
+        "content": list[Any](),
         "stop_reason": None,
         "stop_sequence": None,
         "usage": {"input_tokens": 1, "output_tokens": 1},
