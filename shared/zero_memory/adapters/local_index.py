@@ -559,6 +559,7 @@ class _Growth:
         old = self.shard
         if self.vectors:
             old.vectors.write(len(old.owners), np.stack(self.vectors))
+        shared = {**old.shared, **self.shared}
         added = len(self.lengths)
         kinds = np.concatenate([old.kinds, np.full(added, _VACANT, np.int16)])
         live = np.concatenate([old.live, np.zeros(added, np.bool_)])
@@ -574,7 +575,9 @@ class _Growth:
             live=live,
             owners=owners,
             lengths=np.concatenate([old.lengths, np.array(self.lengths, np.float64)]),
-            shared={**old.shared, **self.shared},
+            shared={
+                row: shared[row] for row in shared.keys() - {each.row for each in self.removed}
+            },
         )
 
 

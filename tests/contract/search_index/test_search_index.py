@@ -108,6 +108,14 @@ def test_a_memory_leaves_the_scope_that_it_is_moved_out_of(index: SearchIndex) -
     assert ids(search(index, SearchFilter(("scp_B",)))) == (["mem_1"], ["mem_1"])
 
 
+def test_a_memory_that_left_one_of_its_scopes_is_found_in_the_others(index: SearchIndex) -> None:
+    index.apply([document(visible_in=SCOPES)])
+    index.apply([document(revision=2, visible_in=SCOPES[1:])])
+    answer = search(index, SearchFilter(SCOPES))
+    assert ids(answer) == (["mem_1"], ["mem_1"])
+    assert answer.statistics.documents == 1
+
+
 def test_a_dead_memory_is_found_only_at_its_moments(index: SearchIndex) -> None:
     index.apply([document(alive=((10, 20), (30, 40)))])
     assert ids(search(index)) == ([], [])
