@@ -12,6 +12,7 @@ from typing import Literal
 SLUG_LENGTH = 60
 
 _SLUG = re.compile(rf"[a-z0-9](?:[a-z0-9-]{{0,{SLUG_LENGTH - 2}}}[a-z0-9])?")
+_PATH = re.compile(r"(?:user|proj|team)\.p_[0-9A-Z]{26}(?:\..*)?")
 _SEPARATORS = re.compile(r"[^a-z0-9]+")
 
 Root = Literal["proj", "team"]
@@ -42,9 +43,14 @@ def renamed_path(path: str, slug: str) -> str:
     return f"{path.rpartition('.')[0]}.{slug}"
 
 
-def own_slug(path: str, person: str) -> str | None:
-    """The slug of a well-formed project path under this person's id, else None."""
-    prefix = shared_path("proj", person, "")
+def looks_like_path(text: str) -> bool:
+    """Whether this is meant as a scope's path, anybody's."""
+    return _PATH.fullmatch(text) is not None
+
+
+def own_slug(path: str, person: str, root: Root = "proj") -> str | None:
+    """The slug of a well-formed path of this root under this person's id, else None."""
+    prefix = shared_path(root, person, "")
     slug = path.removeprefix(prefix)
     return slug if path.startswith(prefix) and _SLUG.fullmatch(slug) else None
 

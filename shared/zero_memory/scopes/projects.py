@@ -16,7 +16,7 @@ from zero_memory.scopes.access import Access, access_of
 from zero_memory.scopes.founding import found
 from zero_memory.scopes.hints import Hint, read_hint
 from zero_memory.scopes.model import Membership
-from zero_memory.scopes.paths import own_slug, paths_for, slug_of_path
+from zero_memory.scopes.paths import looks_like_path, own_slug, paths_for, slug_of_path
 
 PATHS = 24
 """The most paths that a project is known by, for one person; the oldest are forgotten first."""
@@ -93,9 +93,9 @@ def _knows(project: Membership, hint: Hint) -> bool:
 
 
 def _reach(access: Access, text: str, machine: str) -> _Reached:
-    by_path = access.by_path.get(text.strip())
-    if by_path is not None and by_path.kind == "project":
-        return _Reached(None, (by_path,))
+    if looks_like_path(text.strip()):
+        project = access.by_path.get(text.strip())
+        return _Reached(None, (project,) if project and project.kind == "project" else ())
     hint = read_hint(text, machine)
     if hint is None:
         return _Reached(None, ())

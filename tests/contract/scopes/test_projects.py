@@ -119,6 +119,15 @@ def test_a_project_is_reached_by_its_path_too(ada: Someone):
     assert ada.writes(ada.path("api")) == ada.path("api")
 
 
+def test_a_path_that_is_no_project_of_ones_own_is_no_hint(ada: Someone, ben: Someone):
+    before = ada.access
+    for path in (ben.writes(SSH), ben.path("unheard"), ada.path("unheard"), f"user.{ada.id}"):
+        assert ada.reads(path) is None
+        refusal = _refusal(lambda path=path: ada.writes(path))
+        assert refusal.message.startswith("project_hint_unresolvable:")
+    assert ada.access == before
+
+
 def test_an_unknown_path_under_ones_own_id_is_made_on_a_write(ada: Someone):
     assert ada.writes(scope=ada.path("notes")) == ada.path("notes")
     assert ada.writes("notes") == ada.path("notes")
