@@ -142,10 +142,14 @@ class LocalIndex:
         chosen = {at: candidates[at] for at in (*by_cosine[:limit], *by_score[:limit])}
         semantic = sorted(chosen.values(), key=lambda each: each.by_cosine)
         lexical = sorted(chosen.items(), key=lambda pair: pair[1].by_score)
+        frequencies = [
+            view.frequencies([at.row for at in chosen if at.view == number])
+            for number, view in enumerate(views)
+        ]
         return SearchAnswer(
             semantic=tuple(each.nearest for each in semantic),
             lexical=tuple(
-                LexicalMatch(each.memory_id, views[at.view].frequencies(at.row), each.length)
+                LexicalMatch(each.memory_id, frequencies[at.view][at.row], each.length)
                 for at, each in lexical
                 if each.score > 0
             ),
@@ -601,13 +605,17 @@ class _View:
     eligible: NDArray[np.bool_]
     postings: Mapping[str, _Postings]
 
-    def frequencies(self, row: int) -> dict[str, int]:
-        """How often a row holds each token of the query that it holds."""
-        held: dict[str, int] = {}
+    def frequencies(self, rows: Sequence[int]) -> dict[int, dict[str, int]]:
+        """By row, how often it holds each token of the query that it holds."""
+        held: dict[int, dict[str, int]] = {row: {} for row in rows}
+        wanted = np.array(rows, np.int64)
         for token, postings in self.postings.items():
-            at = int(np.searchsorted(postings.rows, row))
-            if at < len(postings.rows) and postings.rows[at] == row:
-                held[token] = int(postings.frequencies[at])
+            if len(postings.rows):
+                at = np.searchsorted(postings.rows, wanted).clip(max=len(postings.rows) - 1)
+                at = at[postings.rows[at] == wanted]
+                counted = postings.frequencies[at].tolist()
+                for row, frequency in zip(postings.rows[at].tolist(), counted, strict=True):
+                    held[row][token] = int(frequency)
         return held
 
 
