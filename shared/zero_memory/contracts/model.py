@@ -59,16 +59,19 @@ Hint = Annotated[str, StringConstraints(min_length=1, max_length=1_000), NoNul]
 MemoryId = Annotated[str, StringConstraints(pattern=r"^mem_[0-9A-HJKMNP-TV-Z]{26}$")]
 
 
+# Models are built at first use: a function's cold start pays for its own tool's, not for all.
+
+
 class Arguments(BaseModel):
     """Arguments of a tool; an unknown field is an error, never dropped."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 class Result(BaseModel):
     """A tool's structured result; an optional field that says nothing is left out of its JSON."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     @model_serializer(mode="wrap")
     def _without_silence(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
