@@ -11,7 +11,7 @@ from zero_memory import places
 def a_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path
 
 
@@ -28,8 +28,8 @@ def test_each_platform_has_its_custom(
 ) -> None:
     monkeypatch.setattr(places.sys, "platform", platform)
 
-    assert places.data_folder() == a_home / data
-    assert places.config_folder() == a_home / (config or data)
+    assert Path(places.data_folder()) == a_home / data
+    assert Path(places.config_folder()) == a_home / (config or data)
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
@@ -40,12 +40,12 @@ def test_the_xdg_variables_decide_where_they_are_set(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
-    assert places.data_folder() == tmp_path / "data" / "zero-memory"
-    assert places.config_folder() == tmp_path / "config" / "zero-memory"
+    assert Path(places.data_folder()) == tmp_path / "data" / "zero-memory"
+    assert Path(places.config_folder()) == tmp_path / "config" / "zero-memory"
 
 
 def test_a_relative_xdg_variable_is_ignored(monkeypatch: pytest.MonkeyPatch, a_home: Path) -> None:
     monkeypatch.setattr(places.sys, "platform", "linux")
     monkeypatch.setenv("XDG_DATA_HOME", "relative")
 
-    assert places.data_folder() == a_home / ".local" / "share" / "zero-memory"
+    assert Path(places.data_folder()) == a_home / ".local" / "share" / "zero-memory"

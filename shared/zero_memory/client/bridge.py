@@ -9,11 +9,15 @@ import base64
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
 
-from zero_memory.client.api import Answer, as_object, json_object, post, words_of
+from zero_memory.client.api import as_object, json_object, post, words_of
 from zero_memory.client.connection import find_connection
 from zero_memory.client.failure import USAGE, Failure
+from zero_memory.client.wire import Answer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _PARSE_ERROR = -32700
 _INVALID_REQUEST = -32600
@@ -64,7 +68,7 @@ class Bridge:
         self._remember(message, answer)
         return _reply(request_id, answer) if expects else None
 
-    def _headers(self, message: dict[str, Any]) -> dict[str, str]:
+    def _headers(self, message: "dict[str, Any]") -> dict[str, str]:
         """What the message says, repeated in headers, as its revision asks."""
         headers = {"accept": "application/json, text/event-stream"}
         method = message.get("method")
@@ -83,7 +87,7 @@ class Bridge:
                 headers["mcp-session-id"] = self._session
         return headers
 
-    def _remember(self, message: dict[str, Any], answer: Answer) -> None:
+    def _remember(self, message: "dict[str, Any]", answer: Answer) -> None:
         if message.get("method") != "initialize":
             return
         result = as_object((json_object(answer.body) or {}).get("result"))
@@ -92,7 +96,7 @@ class Bridge:
             self._session = answer.headers.get("mcp-session-id")
 
 
-def _reply(request_id: Any, answer: Answer) -> bytes:
+def _reply(request_id: "Any", answer: Answer) -> bytes:
     value = json_object(answer.body)
     if value is not None and "jsonrpc" in value:
         return _line(value)
@@ -107,10 +111,10 @@ def _header(value: str) -> str:
     return f"=?base64?{base64.b64encode(value.encode()).decode('ascii')}?="
 
 
-def _error(request_id: Any, code: int, message: str) -> bytes:
+def _error(request_id: "Any", code: int, message: str) -> bytes:
     error = {"code": code, "message": message}
     return _line({"jsonrpc": "2.0", "id": request_id, "error": error})
 
 
-def _line(message: dict[str, Any]) -> bytes:
+def _line(message: "dict[str, Any]") -> bytes:
     return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()

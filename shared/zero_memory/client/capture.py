@@ -1,30 +1,29 @@
 """`zm "fact"`: quick capture."""
 
-import argparse
 import json
 import os
 import sys
 from collections.abc import Sequence
 
 from zero_memory.client.api import call_tool
+from zero_memory.client.arguments import parser
 from zero_memory.client.connection import find_connection
 from zero_memory.client.failure import USAGE, Failure
-from zero_memory.client.project import project_hint
 
 
 def main(arguments: Sequence[str]) -> int:
     """Remember one statement; prints where it went."""
-    parser = argparse.ArgumentParser(prog="zm", description="Remember one statement.")
-    parser.add_argument("fact", help="what to remember, or - to read it from standard input")
-    kind = parser.add_mutually_exclusive_group()
+    options = parser("zm", "Remember one statement.")
+    options.add_argument("fact", help="what to remember, or - to read it from standard input")
+    kind = options.add_mutually_exclusive_group()
     kind.add_argument("--kind", help="fact, decision, preference, convention, gotcha, reference, …")
     kind.add_argument("--task", action="store_const", dest="kind", const="task", help="a task")
-    parser.add_argument("--scope", help="a scope's path, core, or personal")
-    parser.add_argument(
+    options.add_argument("--scope", help="a scope's path, core, or personal")
+    options.add_argument(
         "--project", help="git remote, path or name (default: that of the working directory)"
     )
-    parser.add_argument("--json", action="store_true", help="print the service's whole answer")
-    chosen = parser.parse_args(arguments)
+    options.add_argument("--json", action="store_true", help="print the service's whole answer")
+    chosen = options.parse_args(arguments)
     result = call_tool(
         find_connection(),
         "remember",
@@ -32,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
             "content": _standard_input() if chosen.fact == "-" else chosen.fact,
             "kind": chosen.kind,
             "scope": chosen.scope,
-            "project_hint": chosen.project or (None if chosen.scope else project_hint()),
+            "project_hint": chosen.project or (None if chosen.scope else _project()),
             "agent_name": "zm",
             "idempotency_key": os.urandom(16).hex(),
         },
@@ -55,3 +54,9 @@ def _standard_input() -> str:
         return sys.stdin.read().strip()
     except UnicodeDecodeError:
         raise Failure("Standard input is not valid UTF-8.", exit_code=USAGE) from None
+
+
+def _project() -> str | None:
+    from zero_memory.client.project import project_hint  # starts a process; not with --scope
+
+    return project_hint()

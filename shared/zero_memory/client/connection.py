@@ -6,24 +6,23 @@ what `zm login` stored; the service that runs in the default home.
 
 import json
 import os
-from pathlib import Path
-from typing import NamedTuple
 
 from zero_memory.client.failure import UNREACHABLE, Failure
 from zero_memory.places import config_folder, data_folder
 
 
-class Connection(NamedTuple):
+class Connection:
     """A service's base URL and the token for it. `home` is its folder when it runs here."""
 
-    url: str
-    token: str
-    home: Path | None = None
+    def __init__(self, url: str, token: str, home: str | None = None) -> None:
+        self.url = url
+        self.token = token
+        self.home = home
 
 
-def login_file() -> Path:
+def login_file() -> str:
     """Where `zm login` stores URL and token, for its owner only (mode 0600)."""
-    return config_folder() / "login.json"
+    return os.path.join(config_folder(), "login.json")
 
 
 def find_connection() -> Connection:
@@ -33,18 +32,18 @@ def find_connection() -> Connection:
         return Connection(url.rstrip("/"), os.environ.get("ZM_TOKEN", ""))
     home = os.environ.get("ZM_DATA_DIR")
     if home:
-        return _local(Path(home))
+        return _local(home)
     try:
-        stored = json.loads(login_file().read_text(encoding="utf-8"))
+        stored = json.loads(read(login_file()))
     except FileNotFoundError:
         return _local(data_folder())
     return Connection(stored["url"], stored["token"])
 
 
-def _local(home: Path) -> Connection:
+def _local(home: str) -> Connection:
     try:
-        ready = json.loads((home / "serve.json").read_text(encoding="utf-8"))
-        token = Path(ready["token_file"]).read_text(encoding="utf-8").strip()
+        ready = json.loads(read(os.path.join(home, "serve.json")))
+        token = read(ready["token_file"]).strip()
     except FileNotFoundError:
         raise Failure(
             f"No service runs in {home}. Start it with: zm serve\n"
@@ -52,3 +51,9 @@ def _local(home: Path) -> Connection:
             exit_code=UNREACHABLE,
         ) from None
     return Connection(ready["api_url"], token, home)
+
+
+def read(path: str) -> str:
+    """A small text file, whole."""
+    with open(path, encoding="utf-8") as file:
+        return file.read()

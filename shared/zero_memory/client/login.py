@@ -1,25 +1,25 @@
 """`zm login`: connect this machine to a service."""
 
-import argparse
 import json
 import os
 import sys
 from collections.abc import Sequence
 
 from zero_memory.client.api import call_tool
+from zero_memory.client.arguments import parser
 from zero_memory.client.connection import Connection, login_file
 from zero_memory.client.failure import USAGE, Failure
 
 
 def main(arguments: Sequence[str]) -> int:
     """Try URL and token, and store them when the service takes them."""
-    parser = argparse.ArgumentParser(
-        prog="zm login",
-        description="Store a service's URL and your token, which is asked for (or read from "
+    options = parser(
+        "zm login",
+        "Store a service's URL and your token, which is asked for (or read from "
         "standard input), so that it stands in no shell history.",
     )
-    parser.add_argument("url", help="the service's base URL, as in https://memory.example.com")
-    chosen = parser.parse_args(arguments)
+    options.add_argument("url", help="the service's base URL, as in https://memory.example.com")
+    chosen = options.parse_args(arguments)
     url = str(chosen.url).rstrip("/").removesuffix("/mcp")
     connection = Connection(url, _token())
     call_tool(connection, "describe_scope", {})
@@ -43,10 +43,9 @@ def _token() -> str:
 
 def _store(connection: Connection) -> None:
     path = login_file()
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    draft = f"{path}.{os.getpid()}"
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         json.dump({"url": connection.url, "token": connection.token}, file)
-    draft.replace(path)
+    os.replace(draft, path)

@@ -1,26 +1,26 @@
 """`zm recall`: search at a terminal."""
 
-import argparse
 import json
 import textwrap
 from collections.abc import Sequence
 
 from zero_memory.client.api import call_tool
+from zero_memory.client.arguments import parser
 from zero_memory.client.connection import find_connection
 from zero_memory.client.project import project_hint
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the hits of a query, best first."""
-    parser = argparse.ArgumentParser(prog="zm recall", description="Search what is remembered.")
-    parser.add_argument("query")
-    parser.add_argument("-k", type=int, default=8, help="how many hits at most (%(default)s)")
-    parser.add_argument("--scope", action="append", help="search only here; * is all (repeatable)")
-    parser.add_argument(
+    options = parser("zm recall", "Search what is remembered.")
+    options.add_argument("query")
+    options.add_argument("-k", type=int, default=8, help="how many hits at most (%(default)s)")
+    options.add_argument("--scope", action="append", help="search only here; * is all (repeatable)")
+    options.add_argument(
         "--project", help="git remote, path or name (default: that of the working directory)"
     )
-    parser.add_argument("--json", action="store_true", help="print the service's whole answer")
-    chosen = parser.parse_args(arguments)
+    options.add_argument("--json", action="store_true", help="print the service's whole answer")
+    chosen = options.parse_args(arguments)
     result = call_tool(
         find_connection(),
         "recall",

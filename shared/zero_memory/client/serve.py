@@ -1,6 +1,5 @@
 """`zm serve`: runs the service here, and says where it is."""
 
-import argparse
 import logging
 import os
 import shlex
@@ -10,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from zero_memory.client.arguments import parser
 from zero_memory.local.home import CannotServe, Ready
 from zero_memory.local.serve import serve
 from zero_memory.places import data_folder
@@ -20,21 +20,19 @@ DEFAULT_PORT = 8737
 
 def main(arguments: Sequence[str]) -> int:
     """Run until it is stopped; answers the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="zm serve", description="The whole service on this machine, on the loopback interface."
+    options = parser("zm serve", "The whole service on this machine, on the loopback interface.")
+    options.add_argument(
+        "--home", type=Path, default=Path(data_folder()), help="where the data lies (%(default)s)"
     )
-    parser.add_argument(
-        "--home", type=Path, default=data_folder(), help="where the data lies (%(default)s)"
-    )
-    parser.add_argument(
+    options.add_argument(
         "--port", type=_port, default=DEFAULT_PORT, help="0: any free one (%(default)s)"
     )
-    parser.add_argument(
+    options.add_argument(
         "--json",
         action="store_true",
         help="standard output gets one line of JSON when ready: mcp_url, api_url, token_file, pid",
     )
-    chosen = parser.parse_args(arguments)
+    chosen = options.parse_args(arguments)
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
     say = _as_json if chosen.json else _for_people
     with _standard_output() as out:

@@ -1,23 +1,24 @@
 """`zm status`: whether the connection works, and how the service is."""
 
-import argparse
 import json
+import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 from zero_memory.client.api import call_tool
-from zero_memory.client.connection import Connection, find_connection
+from zero_memory.client.arguments import parser
+from zero_memory.client.connection import Connection, find_connection, read
 from zero_memory.client.failure import Failure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the state; exits with 0 when everything works."""
-    parser = argparse.ArgumentParser(
-        prog="zm status", description="State of the connection and of the service."
-    )
-    parser.add_argument("--json", action="store_true", help="one line of JSON")
-    chosen = parser.parse_args(arguments)
+    options = parser("zm status", "State of the connection and of the service.")
+    options.add_argument("--json", action="store_true", help="one line of JSON")
+    chosen = options.parse_args(arguments)
     try:
         connection = find_connection()
     except Failure as failure:
@@ -34,15 +35,15 @@ def main(arguments: Sequence[str]) -> int:
 def _state(
     connection: Connection | None,
     *,
-    described: dict[str, Any] | None = None,
+    described: "dict[str, Any] | None" = None,
     failure: Failure | None = None,
-) -> dict[str, Any]:
+) -> "dict[str, Any]":
     """What is known: `set_aside` counts the changes that the indexer gave up on, here only."""
     home = connection.home if connection else None
     return {
         "ok": failure is None,
         "url": connection.url if connection else None,
-        "data_dir": str(home) if home else None,
+        "data_dir": home,
         "problem": str(failure) if failure else None,
         "table": described["home"]["table"] if described else None,
         "search": described["home"]["search"] if described else None,
@@ -52,14 +53,14 @@ def _state(
     }
 
 
-def _set_aside(home: Path) -> int:
+def _set_aside(home: str) -> int:
     try:
-        return len(json.loads((home / "failures.json").read_text(encoding="utf-8")))
+        return len(json.loads(read(os.path.join(home, "failures.json"))))
     except FileNotFoundError:
         return 0
 
 
-def _report(state: dict[str, Any], *, as_json: bool, code: int) -> int:
+def _report(state: "dict[str, Any]", *, as_json: bool, code: int) -> int:
     if as_json:
         print(json.dumps(state, ensure_ascii=False))
         return code

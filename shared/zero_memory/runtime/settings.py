@@ -18,9 +18,13 @@ class Settings(BaseSettings):
         default="local", description="Where the table lives: SQLite here, or DynamoDB."
     )
     data_dir: Path = Field(
-        default_factory=data_folder, description="The local home's folder: table and index."
+        default_factory=lambda: Path(data_folder()),
+        description="The local home's folder: table and index.",
     )
     table_name: str = Field(default="", description="The DynamoDB table's name.")
+    artifacts_bucket: str = Field(
+        default="", description="The S3 bucket of exports and uploads, each kept for a day."
+    )
     search: Literal["local", "none"] = Field(
         default="local",
         description="Which search index: the local files, or none (exact, from the table).",

@@ -35,6 +35,8 @@ WRITES: set[Right] = {
     ("dynamodb:DeleteItem", "*"),
     ("dynamodb:PutItem", "*"),
 }
+LINKS: set[Right] = {("s3:GetObject", "*"), ("s3:PutObject", "*")}
+TAKES_UPLOADS: set[Right] = LINKS | {("s3:DeleteObject", "*"), ("s3:ListBucket", "*")}
 ATTACHES: Right = ("dynamodb:PutItem", "TH#*")
 RIGHTS: dict[str, set[Right]] = {
     "remember": READS | WRITES,
@@ -51,7 +53,10 @@ RIGHTS: dict[str, set[Right]] = {
     "erase_memory": READS | WRITES,
     "entities": READS | {ATTACHES},
     "memory_history": READS,
-    "mcp": READS | WRITES,
+    "import_memory": READS | WRITES | TAKES_UPLOADS,
+    "export_memories": READS | LINKS,
+    "delete_account": READS | WRITES,
+    "mcp": READS | WRITES | TAKES_UPLOADS,
     "indexer": READS | {("dynamodb:DeleteItem", "S#*")},
 }
 
@@ -88,8 +93,11 @@ def test_a_function_has_the_rights_that_it_needs_and_no_other(function: str) -> 
     granted: set[Right] = set()
     for policy in FUNCTIONS[function]["Policies"]:
         for statement in policy["Statement"]:
-            assert "Table.Arn" in str(statement["Resource"])
-            granted |= {(action, partitions(statement)) for action in listed(statement["Action"])}
+            actions = listed(statement["Action"])
+            kept_in = {"dynamodb": "Table.Arn", "s3": "Artifacts.Arn"}
+            services = {action.partition(":")[0] for action in actions}
+            assert all(kept_in[each] in str(statement["Resource"]) for each in services)
+            granted |= {(action, partitions(statement)) for action in actions}
 
     assert granted == RIGHTS[function]
     assert RIGHTS.keys() == FUNCTIONS.keys()
@@ -186,3 +194,17 @@ def test_what_functions_import_is_in_their_layer() -> None:
 
 def test_a_function_runs_the_versions_that_were_tested() -> None:
     assert pinned("lambda.txt").items() <= pinned("run.txt").items()
+
+
+def test_artifacts_are_private_encrypted_and_gone_after_a_day() -> None:
+    bucket = RESOURCES["Artifacts"]["Properties"]
+    (policy,) = RESOURCES["ArtifactsPolicy"]["Properties"]["PolicyDocument"]["Statement"]
+    (rule,) = bucket["LifecycleConfiguration"]["Rules"]
+
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    assert "BucketEncryption" in bucket
+    assert (rule["Status"], rule["ExpirationInDays"]) == ("Enabled", 1)
+    assert (policy["Effect"], policy["Condition"]) == (
+        "Deny",
+        {"Bool": {"aws:SecureTransport": "false"}},
+    )
