@@ -1,6 +1,7 @@
 """The part of a text that answers a query."""
 
 import re
+import unicodedata
 from collections.abc import Collection
 
 from zero_memory.retrieval.analysis import query_tokens
@@ -9,6 +10,9 @@ _ELLIPSIS = "…"
 _WORD = re.compile(r"\S+")
 # Of an excerpt's room, what stands before its first word of the query, so that it reads on.
 _LEAD = 8
+# Of a run of combining marks, what a cut steps back over; nobody writes as many on one letter.
+_MARKS = 16
+_JOINER = "\u200d"
 
 
 def excerpt(
@@ -30,10 +34,10 @@ def excerpt(
     last = first + limit
     if first > 0:
         blank = re.compile(r"\s").search(text, first, first + limit // 4)
-        first = blank.end() if blank else first
+        first = blank.end() if blank else _between_letters(text, first)
     if last < len(text):
         cut = max(text.rfind(blank, last - limit // 4, last + 1) for blank in " \n\t")
-        last = cut if cut > first else last
+        last = cut if cut > first else _between_letters(text, last)
     lead = f"{_ELLIPSIS} " if first > 0 else ""
     trail = f" {_ELLIPSIS}" if last < len(text) else ""
     return f"{lead}{text[first:last].strip()}{trail}", True
@@ -53,3 +57,15 @@ def _densest(text: str, start: int, end: int, limit: int, wanted: frozenset[str]
         if right - left > most:
             best, most = max(0, hits[left] - limit // _LEAD), right - left
     return best
+
+
+def _between_letters(text: str, at: int) -> int:
+    """The nearest place before `at` that parts no letter from its marks and no joined emoji."""
+    for place in range(at, max(at - _MARKS, 0), -1):
+        if not (
+            unicodedata.category(text[place]).startswith("M")
+            or text[place] == _JOINER
+            or text[place - 1] == _JOINER
+        ):
+            return place
+    return at
