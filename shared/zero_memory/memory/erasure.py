@@ -52,7 +52,7 @@ def erase(
     """Erase a memory; the record that this leaves behind.
 
     One transaction takes the memory and everything that finds it, so that nobody sees half of one.
-    What else hangs on it follows in further ones; interrupted, it is completed by calling again.
+    What else hangs on it goes before and after; interrupted, it is completed by calling again.
     Raises Refusal: `not_found`, `forbidden` for anybody but an admin of its scope.
     """
     for _ in range(_ATTEMPTS):
@@ -62,6 +62,7 @@ def erase(
             break
         if meta.scope not in rights.administered:
             raise forbidden("Only an admin of its scope may erase a memory; use forget.")
+        _unname(table, meta)
         tombstone = _tombstone(meta, caller, clock.now())
         try:
             table.transact([*_taking(table, meta), Put(tombstone)])
@@ -106,15 +107,40 @@ def _taking(table: Table, meta: Meta) -> list[Action]:
     if meta.live:
         claim = ref(DuplicateClaim, scope, meta.digest)
         actions.append(Delete(claim, AttributeIs("memory_id", memory_id)))
-    for memory in with_bodies(table, [meta]):
-        for folded in distinct_names(memory.body.entities):
-            actions.append(Delete(ref(Mention, scope, folded, memory_id)))
-            if _alone_mentions(table, scope, folded, memory_id):
-                actions.append(Delete(ref(EntityName, scope, folded)))
+    for folded in _entities(table, meta):
+        actions.append(Delete(ref(Mention, scope, folded, memory_id)))
+        if _alone_mentions(table, scope, folded, memory_id):
+            actions.append(Delete(ref(EntityName, scope, folded)))
     actions.append(Delete(ref(StoredBody, memory_id)))
     actions.append(Delete(ref(SearchRecord, scope, memory_id)))
     actions.append(Delete(ref(Wording, meta.owner, meta.folded, memory_id)))
     return actions
+
+
+def _unname(table: Table, meta: Meta) -> None:
+    """Let the scopes that a memory was moved from forget names that only it brought there."""
+    states: list[dict[str, Any]] = [
+        json.loads(each.before) or {} for each in _all(table, AuditRecord, meta.memory_id)
+    ]
+    scopes: set[str] = {state["scope"] for state in states if "scope" in state} - {meta.scope}
+    _delete(
+        table,
+        [
+            ref(EntityName, scope, folded)
+            for scope in sorted(scopes)
+            for folded in _entities(table, meta)
+            if _alone_mentions(table, scope, folded, meta.memory_id)
+        ],
+    )
+
+
+def _entities(table: Table, meta: Meta) -> list[str]:
+    """A memory's entities, by their folded names."""
+    return [
+        folded
+        for memory in with_bodies(table, [meta])
+        for folded in distinct_names(memory.body.entities)
+    ]
 
 
 def _alone_mentions(table: Table, scope: str, folded: str, memory_id: str) -> bool:

@@ -8,10 +8,12 @@ from zero_memory.memory.model import LOOP_KINDS, AuditRecord, Dispute, Meta
 from zero_memory.memory.moving import relocation
 from zero_memory.memory.rights import Rights
 from zero_memory.ports.clock import Clock
-from zero_memory.ports.table import Action, Check, Present, Put, RevisionIs, Table, ref
+from zero_memory.ports.table import Absent, Action, Check, Present, Put, RevisionIs, Table, ref
 from zero_memory.scopes.caller import Caller
 
 _AUDITS_READ = 200
+# Longer chains of successors don't fit into the transaction that relies on them.
+_CHAIN_CHECKED = 60
 
 
 def forget(
@@ -178,7 +180,7 @@ def _undoing(table: Table, rights: Rights, step: Change, record: AuditRecord, no
             raise forbidden("This memory came from a scope that you can't write to.")
         also += relocation(table, before, after)
     if after.superseded_by is not None and after.superseded_by != before.superseded_by:
-        also.append(_still_live(table, after.superseded_by))
+        also += _unending(table, after)
     if step.link is not None and step.link.added:
         target = ref(Meta, step.link.target)
         if table.get_many([target]) == [None]:
@@ -192,15 +194,19 @@ def _undoing(table: Table, rights: Rights, step: Change, record: AuditRecord, no
     return Plan(step, tuple(others), tuple(also))
 
 
-def _still_live(table: Table, successor: str) -> Action:
-    """Holds while a successor is live: nothing is ever superseded by what has an end itself.
-
-    So that no memory comes to succeed itself, however it is restored and undone.
-    """
-    meta = table.get(Meta, successor)
-    if meta is None or not meta.live:
-        raise conflict("What superseded this memory no longer holds; forget this one instead.")
-    return Check(ref(Meta, successor), RevisionIs(meta.revision))
+def _unending(table: Table, after: Meta) -> list[Action]:
+    """Holds while what succeeds a memory, and succeeds that, never comes back to it."""
+    checks: list[Action] = []
+    successor = after.superseded_by
+    while successor is not None:
+        if successor == after.memory_id or len(checks) == _CHAIN_CHECKED:
+            raise conflict("This would make a memory succeed itself; forget it instead.")
+        meta = table.get(Meta, successor)
+        checks.append(
+            Check(ref(Meta, successor), Absent() if meta is None else RevisionIs(meta.revision))
+        )
+        successor = None if meta is None else meta.superseded_by
+    return checks
 
 
 def _end_of(table: Table, meta: Meta) -> str | None:

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
+from tests.clock import ManualClock
 from tests.hashing_embedder import HashingEmbedder
+from tests.ports import Ports
+from zero_memory.adapters.table_index import TableIndex
 from zero_memory.memory import state, write
 from zero_memory.memory.changing import Outcome
 from zero_memory.memory.listing import Wanted, list_live
@@ -22,6 +25,7 @@ from zero_memory.scopes.members import accept, invite
 from zero_memory.scopes.model import GRANTS, Membership, Role
 from zero_memory.scopes.projects import open_project
 from zero_memory.scopes.visibility import ReadSet
+from zero_memory.tools.tool import Tool
 
 TALK = "talk-1"
 
@@ -50,7 +54,13 @@ class Someone:
         return Rights(
             ReadSet({each.scope: each.path for each in memberships}),
             frozenset(each.scope for each in memberships if each.role != "reader"),
+            frozenset(each.scope for each in memberships if each.role == "admin"),
         )
+
+    @property
+    def ports(self) -> Ports:
+        index = TableIndex(self.table, limit=1_000)
+        return Ports(self.table, index, cast("ManualClock", self.clock))
 
     def at(self, scope: Membership) -> "Someone":
         """The same person, whose words go elsewhere."""
@@ -122,6 +132,10 @@ class Someone:
             memory_id=memory_id,
             audit_id=audit_id,
         )
+
+    def calls(self, tool: Tool[Any, Any], **arguments: Any) -> Any:
+        """What a tool answers."""
+        return tool.run(self.ports, self.caller, tool.input(**arguments))
 
     def lists(self, *, limit: int = 100, **wanted: Any) -> list[str]:
         """The ids of one page over everything that the person may read."""

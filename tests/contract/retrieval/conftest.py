@@ -1,14 +1,13 @@
 """People who remember and recall through the tools, over every pair of table and index."""
 
 from collections.abc import Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.clock import ManualClock
-from tests.hashing_embedder import HashingEmbedder
+from tests.ports import Ports
 from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.adapters.table_index import TableIndex
 from zero_memory.contracts.memory import (
@@ -18,32 +17,13 @@ from zero_memory.contracts.memory import (
     RememberArguments,
 )
 from zero_memory.memory.model import Meta, PendingMarker, TimelineEntry
-from zero_memory.ports.home import EmbedderCard, HomeCard
-from zero_memory.ports.search_index import SearchIndex
 from zero_memory.ports.table import Table
 from zero_memory.retrieval.indexing import index_memories, settle_markers
-from zero_memory.retrieval.ranking import Ranking
 from zero_memory.scopes.access import access_of
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.identity import make_person
 from zero_memory.scopes.model import GRANTS
 from zero_memory.tools import forget, recall, remember
-
-
-@dataclass(frozen=True)
-class Ports:
-    """`tools.services.Services`, with every port given."""
-
-    table: Table
-    index: SearchIndex
-    clock: ManualClock = field(default_factory=ManualClock)
-    embedder: HashingEmbedder = field(default_factory=HashingEmbedder)
-    ranking: Ranking = field(default_factory=Ranking)
-
-    @property
-    def home(self) -> HomeCard:
-        card = EmbedderCard(HashingEmbedder.model, HashingEmbedder.dimensions, ("en",))
-        return HomeCard("sqlite", "local", card)
 
 
 @dataclass(frozen=True)

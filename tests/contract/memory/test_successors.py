@@ -1,0 +1,138 @@
+"""Revising a wording, and closing loops, by the tools."""
+
+import pytest
+
+from tests.clock import ManualClock
+from tests.contract.memory.people import Someone, refused
+from zero_memory.contracts.errors import Refusal
+from zero_memory.memory.model import LinkIn, LinkOut, Mention
+from zero_memory.memory.reading import with_bodies
+from zero_memory.tools import close_loop, restore_memory, revise
+
+NOBODY = "mem_00000000000000000000000000"
+
+
+def test_a_revision_keeps_scope_kind_entities_and_links(ada: Someone):
+    at = ada.at(ada.project("api"))
+    other = ada.knows("other")
+    first = at.knows(
+        "Deploys run on Mondey",
+        kind="convention",
+        entities=("Deploys", "CI"),
+        links=(("derived_from", other),),
+    )
+    answer = ada.calls(revise.TOOL, memory_id=first, content="Deploys run on Monday")
+    assert (answer.superseded, answer.changed, answer.scope) == ([first], True, at.scope.path)
+    (memory,) = with_bodies(ada.table, [ada.meta(answer.id)])
+    assert memory.body.content == "Deploys run on Monday"
+    assert memory.body.entities == ("Deploys", "CI")
+    assert (memory.meta.kind, memory.meta.scope) == ("convention", at.scope.scope)
+    assert [
+        each.target for each in ada.table.query(LinkOut, answer.id, "derived_from").records
+    ] == [other]
+    assert {each.source for each in ada.table.query(LinkIn, other).records} == {first, answer.id}
+    assert ada.meta(first).superseded_by == answer.id
+    assert ada.audits(first)[-1].action == "revise"
+    assert len(ada.table.query(Mention, at.scope.scope, "ci").records) == 2
+
+
+def test_a_revision_keeps_links_to_what_its_writer_may_not_see(ada: Someone, ben: Someone):
+    shared = ada.project("api")
+    ada.lets_in(ben, shared, "writer")
+    private = ada.knows("private")
+    first = ada.at(shared).knows("one", links=(("relates_to", private),))
+    answer = ben.calls(revise.TOOL, memory_id=first, content="two")
+    assert ada.table.get(LinkOut, answer.id, "relates_to", private) is not None
+
+
+def test_the_same_wording_again_changes_nothing(ada: Someone):
+    first = ada.knows("one")
+    answer = ada.calls(revise.TOOL, memory_id=first, content=" one\r\n")
+    assert (answer.id, answer.changed) == (first, False)
+    assert len(ada.audits(first)) == 1
+
+
+def test_a_revision_into_what_another_memory_says_retires_the_revised(ada: Someone):
+    first, other = ada.knows("one"), ada.knows("two")
+    answer = ada.calls(revise.TOOL, memory_id=first, content="two")
+    assert (answer.id, answer.superseded) == (other, [first])
+
+
+@pytest.mark.parametrize("end", ["forgotten", "missing", "foreign", "readable"])
+def test_what_is_dead_or_not_the_callers_is_not_revised(ada: Someone, ben: Someone, end: str):
+    shared = ada.project("api")
+    ada.lets_in(ben, shared, "reader")
+    memory_id = {
+        "forgotten": ben.knows("one"),
+        "missing": NOBODY,
+        "foreign": ada.knows("two"),
+        "readable": ada.at(shared).knows("three"),
+    }[end]
+    if end == "forgotten":
+        ben.forgets(memory_id)
+    before = ada.lists()
+    with pytest.raises(Refusal) as refusal:
+        ben.calls(revise.TOOL, memory_id=memory_id, content="four")
+    codes = {"forgotten": "conflict", "readable": "forbidden"}
+    assert refused(refusal) == codes.get(end, "not_found")
+    assert ada.lists() == before
+
+
+def test_undoing_a_revision_brings_the_old_wording_back_and_takes_the_new_one(ada: Someone):
+    first = ada.knows("one")
+    answer = ada.calls(revise.TOOL, memory_id=first, content="two")
+    ada.calls(restore_memory.TOOL, memory_id=first, audit_id=ada.audits(first)[-1].audit_id)
+    assert ada.lists() == [first]
+    assert not ada.meta(answer.id).live
+    assert ada.table.query(LinkOut, answer.id, "supersedes").records == ()
+
+
+def test_a_loop_is_revised_within_the_bounds_of_a_loop(ada: Someone):
+    loop = ada.knows("Port the tests", kind="task")
+    with pytest.raises(Refusal) as refusal:
+        ada.calls(revise.TOOL, memory_id=loop, content="x" * 2_001)
+    assert refused(refusal) == "validation_failed"
+    assert ada.meta(loop).live
+
+
+def test_a_closed_loop_is_shown_no_more(ada: Someone, clock: ManualClock):
+    task, question = ada.knows("Port it", kind="task"), ada.knows("Why?", kind="open-question")
+    for loop in (task, question):
+        answer = ada.calls(close_loop.TOOL, memory_id=loop)
+        assert (answer.changed, answer.outcome_id) == (True, None)
+        assert ada.audits(loop)[-1].action == "close"
+        assert not ada.calls(close_loop.TOOL, memory_id=loop).changed
+    assert ada.lists() == []
+    ada.restores(task)
+    assert ada.lists() == [task]
+
+
+def test_an_outcome_is_remembered_in_the_place_of_its_loop(ada: Someone):
+    loop = ada.at(ada.project("api")).knows("Port the tests", kind="task", entities=("tests",))
+    answer = ada.calls(close_loop.TOOL, memory_id=loop, outcome="The tests are ported to pytest")
+    assert answer.changed
+    outcome = ada.meta(answer.outcome_id)
+    assert (outcome.kind, outcome.scope) == ("fact", ada.meta(loop).scope)
+    assert ada.meta(loop).superseded_by == answer.outcome_id
+    assert ada.audits(loop)[-1].action == "close"
+    assert ada.lists(entity="tests") == [answer.outcome_id]
+    again = ada.calls(close_loop.TOOL, memory_id=loop, outcome="The tests are ported to pytest")
+    assert (again.changed, again.outcome_id) == (False, answer.outcome_id)
+
+
+def test_what_is_no_loop_is_not_closed(ada: Someone):
+    fact = ada.knows("one")
+    for arguments in ({}, {"outcome": "two"}):
+        with pytest.raises(Refusal) as refusal:
+            ada.calls(close_loop.TOOL, memory_id=fact, **arguments)
+        assert refused(refusal) == "validation_failed"
+    assert ada.lists() == [fact]
+
+
+def test_an_outcome_of_a_loop_that_was_closed_without_one_is_not_stored(ada: Someone):
+    loop = ada.knows("Port the tests", kind="task")
+    ada.calls(close_loop.TOOL, memory_id=loop)
+    with pytest.raises(Refusal) as refusal:
+        ada.calls(close_loop.TOOL, memory_id=loop, outcome="ported")
+    assert refused(refusal) == "conflict"
+    assert ada.lists() == []
