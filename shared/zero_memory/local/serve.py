@@ -33,7 +33,7 @@ from zero_memory.local.search_files import catch_up
 from zero_memory.local.stream import Pump
 from zero_memory.runtime import bootstrap
 from zero_memory.runtime.bootstrap import Composition
-from zero_memory.runtime.settings import Settings
+from zero_memory.runtime.settings import read_settings
 
 HOST = "127.0.0.1"
 HANDLER_THREADS = 16
@@ -48,7 +48,7 @@ def serve(home: Path, port: int, announce: Callable[[Ready], None]) -> None:
     with ExitStack() as stack:
         stack.enter_context(hold(home))
         listener = stack.enter_context(_listen(port))
-        services = bootstrap.use(Settings(home="local", data_dir=home))
+        services = bootstrap.use(read_settings(home="local", data_dir=home))
         table = _local_table(services)
         stack.callback(table.close)
         token_file = first_start(home, table, services.clock)

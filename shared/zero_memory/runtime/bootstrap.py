@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from zero_memory.adapters.bundled_model import CARD
 from zero_memory.adapters.clock import SystemClock
+from zero_memory.ports.artifacts import Artifacts
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.home import HomeCard
 from zero_memory.ports.table import Table
-from zero_memory.runtime.settings import Settings
+from zero_memory.runtime.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from zero_memory.ports.embedder import Embedder
@@ -44,6 +45,7 @@ class Composition:
         self._table = _Once(lambda: _table(settings))
         self._index = _Once(lambda: _index(settings, self._table()))
         self._embedder = _Once(lambda: _embedder(settings))
+        self._artifacts = _Once(lambda: _artifacts(settings))
         self._ranking = _Once(_ranking)
 
     @property
@@ -65,6 +67,11 @@ class Composition:
     def embedder(self) -> "Embedder":
         """The bundled ONNX model."""
         return self._embedder()
+
+    @property
+    def artifacts(self) -> Artifacts:
+        """Files in the home, or objects of a bucket."""
+        return self._artifacts()
 
     @property
     def ranking(self) -> "Ranking":
@@ -105,6 +112,16 @@ def _embedder(settings: Settings) -> "Embedder":
     return OnnxEmbedder(model_folder(), threads=settings.embedder_threads)
 
 
+def _artifacts(settings: Settings) -> Artifacts:
+    if settings.home == "aws":
+        from zero_memory.adapters.s3 import S3Artifacts, s3_client
+
+        return S3Artifacts(s3_client(), settings.artifacts_bucket)
+    from zero_memory.adapters.files import FileArtifacts
+
+    return FileArtifacts(settings.data_dir / "artifacts")
+
+
 def _ranking() -> "Ranking":
     from zero_memory.retrieval.ranking import Ranking
 
@@ -126,4 +143,4 @@ def use(settings: Settings) -> Composition:
 def services() -> Composition:
     """The process's ports, composed from the environment unless `use` came first."""
     composed = _composition
-    return composed if composed is not None else use(Settings())
+    return composed if composed is not None else use(read_settings())

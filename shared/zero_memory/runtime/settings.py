@@ -1,18 +1,29 @@
 """Every knob of the service, read once from the environment (prefix `ZM_`)."""
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from zero_memory.places import data_folder
 
+_PREFIX = "ZM_"
 
-class Settings(BaseSettings):
+
+def _split(value: Any) -> Any:
+    return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_split)]
+"""Names; in the environment with commas between them."""
+
+
+class Settings(BaseModel):
     """The service's settings. In the cloud the template sets them, on a machine `zm serve` does."""
 
-    model_config = SettingsConfigDict(env_prefix="ZM_", frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     home: Literal["local", "aws"] = Field(
         default="local", description="Where the table lives: SQLite here, or DynamoDB."
@@ -29,13 +40,19 @@ class Settings(BaseSettings):
         default="local",
         description="Which search index: the local files, or none (exact, from the table).",
     )
-    allowed_hosts: tuple[str, ...] = Field(
+    allowed_hosts: Names = Field(
         default=("127.0.0.1", "localhost", "[::1]"),
         description="Host names that requests may be addressed to; empty: any (behind an API).",
     )
-    allowed_origins: tuple[str, ...] = Field(
+    allowed_origins: Names = Field(
         default=(),
         description="Origins of web pages that may call, beside those of the allowed hosts.",
+    )
+    calls_a_minute: int = Field(
+        default=60_000,
+        ge=1,
+        description="The most calls of one principal in a minute, over all processes, but for "
+        "people with a quota of their own. The template sets fewer, since there each call costs.",
     )
     log_level: str = Field(default="INFO", description="The least level that is logged.")
     embedder_threads: int = Field(
@@ -46,3 +63,17 @@ class Settings(BaseSettings):
         ge=1,
         description="The most memories of a read set that search `none` scores from the table.",
     )
+
+
+def read_settings(environment: Mapping[str, str] = os.environ, **given: Any) -> Settings:
+    """The settings of an environment, under those given. Raises pydantic.ValidationError.
+
+    Read by hand, since pydantic-settings imports asyncio and would cost a cold start more than
+    everything else of ours (docs/decisions.md).
+    """
+    found = {
+        name: environment[_PREFIX + name.upper()]
+        for name in Settings.model_fields
+        if _PREFIX + name.upper() in environment
+    }
+    return Settings.model_validate(found | given)
