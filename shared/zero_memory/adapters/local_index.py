@@ -3,8 +3,9 @@
 Each scope has its own postings and its own file of vectors, and statistics are counted over the
 scopes of a query alone, so that what another scope holds changes no candidate, score or rank.
 
-Ranking runs on arrays. SQLite's own FTS5 takes 60 to 320 ms to rank a query over 100,000 memories
-where this takes a few, and it can count neither by scope nor at a moment.
+Ranking runs on arrays. SQLite's own FTS5 took 60 to 320 ms to rank a query whose words 17,000 to
+83,000 of 100,000 memories hold, several times what both legs take here, and it can count neither
+by scope nor at a moment.
 """
 
 import json
