@@ -9,9 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from zero_memory.local.app import KEPT_BODY_BYTES, application
+from zero_memory.local.app import application
 from zero_memory.local.deployment import Function, Route
 from zero_memory.local.functions import Invoke
+from zero_memory.mcp.http import MAX_BODY_BYTES
 
 ROUTES = (
     Route("POST", "/tools/echo", Function("echo", Path("app.py"), "handler", 512, 10)),
@@ -64,7 +65,7 @@ def test_of_a_body_of_10_mb_the_handler_sees_one_byte_more_than_it_takes() -> No
         return {"statusCode": 400}
 
     assert ask(invoke, "POST", "/tools/echo", b"\xff" * 10_000_000).status_code == 400
-    assert lengths[0] - KEPT_BODY_BYTES in range(3)  # base64 rounds up
+    assert lengths[0] - (MAX_BODY_BYTES + 1) in range(3)  # base64 rounds up
 
 
 def test_what_a_handler_lets_through_is_a_500_that_says_nothing(
