@@ -1,13 +1,19 @@
 """The ports together, as tests hand them to tools."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tests.clock import ManualClock
 from tests.hashing_embedder import HashingEmbedder
+from zero_memory.adapters.files import FileArtifacts
+from zero_memory.ports.artifacts import Artifacts
 from zero_memory.ports.home import EmbedderCard, HomeCard
 from zero_memory.ports.search_index import SearchIndex
 from zero_memory.ports.table import Table
 from zero_memory.retrieval.ranking import Ranking
+
+NOWHERE = Path("/dev/null/artifacts")
+"""No folder can be made there."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +25,7 @@ class Ports:
     clock: ManualClock = field(default_factory=ManualClock)
     embedder: HashingEmbedder = field(default_factory=HashingEmbedder)
     ranking: Ranking = field(default_factory=Ranking)
+    artifacts: Artifacts = field(default_factory=lambda: FileArtifacts(NOWHERE))
 
     @property
     def home(self) -> HomeCard:

@@ -35,6 +35,7 @@ from zero_memory.memory.model import (
     TimelineEntry,
     Wording,
 )
+from zero_memory.portability.ledger import ImportEntry
 from zero_memory.ports.table import LimitExceeded
 from zero_memory.scopes.model import (
     Attachment,
@@ -269,6 +270,7 @@ PATTERNS = (
     Pattern(Person, "U#{person}", "PERSON"),
     Pattern(Membership, "U#{person}", "MS#{scope}"),
     Pattern(PersonToken, "U#{person}", "T#{public_id}"),
+    Pattern(ImportEntry, "U#{person}", "IM#{scope}#{path:digest}"),
     Pattern(Token, "T#{public_id}", "TOKEN"),
     Pattern(Invitation, "V#{public_id}", "INVITATION", expires=True),
     Pattern(Attachment, "TH#{key:digest}", "ATTACHMENT", expires=True),

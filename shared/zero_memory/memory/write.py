@@ -64,7 +64,7 @@ _MOST_RETIRED = 11
 _WORDINGS_READ = 50
 _ANSWER_KEPT_SECONDS = 7 * 24 * 3600
 # A body up to this size rides in the memory's own record: one read instead of two.
-_INLINE_BODY_BYTES = 600
+INLINE_BODY_BYTES = 600
 
 
 @dataclass(frozen=True)
@@ -402,7 +402,7 @@ def _create(
         agent_name=draft.agent_name,
         source_json=draft.source_json,
     )
-    inline = len(msgspec.json.encode(body)) <= _INLINE_BODY_BYTES
+    inline = len(msgspec.json.encode(body)) <= INLINE_BODY_BYTES
     meta = Meta(
         memory_id=memory_id,
         scope=to.scope,

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Protocol
 
+from zero_memory.ports.artifacts import Artifacts
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.home import HomeCard
 from zero_memory.ports.table import Table
@@ -28,6 +29,11 @@ class Services(Protocol):
     @property
     def embedder(self) -> "Embedder":
         """The embedding model."""
+        ...
+
+    @property
+    def artifacts(self) -> Artifacts:
+        """The store of files that are too large for a request or an answer."""
         ...
 
     @property

@@ -13,7 +13,7 @@ from zero_memory.tools.services import Services
 In = TypeVar("In", bound=BaseModel)
 Out = TypeVar("Out", bound=BaseModel)
 
-Need = Literal["table", "index", "embedder"]
+Need = Literal["table", "index", "embedder", "artifacts"]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,88 @@
+"""Artifacts in a bucket, which forgets them after a day by its own rule (template.yaml)."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004
+
+from zero_memory.adapters.artifact_keys import checked
+from zero_memory.ports.artifacts import MAX_BYTES, ArtifactsUnavailable, ArtifactTooLong
+
+CONFIG = Config(
+    connect_timeout=1,
+    read_timeout=5,
+    retries={"mode": "standard", "total_max_attempts": 3},
+    # Signed for one region and one bucket's own host name.
+    signature_version="s3v4",
+    s3={"addressing_style": "virtual"},
+)
+
+LINK_S = 15 * 60
+
+
+def s3_client() -> Any:
+    """A client by the environment's region and credentials, with timeouts and bounded retries."""
+    session: Any = boto3.Session()
+    region = session.region_name
+    # The global host name would answer with a redirect, which no signature survives.
+    return session.client("s3", config=CONFIG, endpoint_url=f"https://s3.{region}.amazonaws.com")
+
+
+class S3Artifacts:
+    """`ports.artifacts.Artifacts` in a bucket that the template made."""
+
+    def __init__(self, client: Any, bucket: str) -> None:
+        self._client = client
+        self._bucket = bucket
+
+    def put(self, key: str, content: bytes) -> None:
+        """See the port."""
+        with _translated():
+            self._client.put_object(**self._at(key), Body=content)
+
+    def get(self, key: str) -> bytes | None:
+        """See the port."""
+        with _translated():
+            try:
+                found = self._client.get_object(**self._at(key))
+            except self._client.exceptions.NoSuchKey:
+                return None
+            with found["Body"] as body:
+                if found["ContentLength"] > MAX_BYTES:
+                    raise ArtifactTooLong(f"an artifact has at most {MAX_BYTES:,} bytes")
+                return body.read()
+
+    def delete(self, key: str) -> None:
+        """See the port."""
+        with _translated():
+            self._client.delete_object(**self._at(key))
+
+    def link(self, key: str) -> str:
+        """See the port."""
+        return self._signed("get_object", key)
+
+    def open_upload(self, key: str) -> str:
+        """See the port."""
+        return self._signed("put_object", key)
+
+    def _signed(self, call: str, key: str) -> str:
+        return self._client.generate_presigned_url(call, Params=self._at(key), ExpiresIn=LINK_S)
+
+    def _at(self, key: str) -> dict[str, str]:
+        return {"Bucket": self._bucket, "Key": checked(key)}
+
+
+@contextmanager
+def _translated() -> Generator[None]:
+    """S3's errors as the port's. One that is about the request itself stays what it is."""
+    try:
+        yield
+    except ClientError as error:
+        if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= 500:  # noqa: PLR2004
+            raise ArtifactsUnavailable("S3 does not take the request") from error
+        raise
+    except (ConnectionError, HTTPClientError) as error:
+        raise ArtifactsUnavailable(f"S3 does not answer: {type(error).__name__}") from error

@@ -1,0 +1,78 @@
+"""Markdown files that begin with YAML between two lines of `---`."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import yaml
+from typing_extensions import override
+
+from zero_memory.contracts.errors import validation_failed
+
+MAX_FRONTMATTER = 300_000
+"""Characters: room for an original of 32,000 with every one of them escaped."""
+
+_DEPTH = 16
+_BLOCK = re.compile(r"---[ \t]*\r?\n(?P<yaml>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+_NO_FOLDING = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Fronted:
+    """A file's frontmatter as a mapping, and what follows it, to the byte."""
+
+    fields: dict[str, Any]
+    body: str
+
+
+def with_frontmatter(fields: Mapping[str, Any], body: str) -> str:
+    """A file of these fields, in their order, and this body."""
+    text: str = yaml.safe_dump(dict(fields), sort_keys=False, allow_unicode=True, width=_NO_FOLDING)  # pyright: ignore[reportUnknownMemberType]
+    return f"---\n{text}---\n{body}"
+
+
+def read_frontmatter(text: str) -> Fronted | None:
+    """A file's parts; None when it has no frontmatter, or something else between such lines.
+
+    Raises Refusal `validation_failed` for frontmatter that is too long, too deep, or refers to
+    itself.
+    """
+    block = _BLOCK.match(text)
+    if block is None:
+        return None
+    if len(block["yaml"]) > MAX_FRONTMATTER:
+        raise validation_failed("The frontmatter is too long; move what it holds into the text.")
+    try:
+        fields: Any = yaml.load(block["yaml"], _Loader)  # noqa: S506 - derives from SafeLoader
+    except (yaml.YAMLError, ValueError):  # an integer past what Python reads is a ValueError
+        return None
+    if not isinstance(fields, dict):
+        return None
+    named = {str(name): value for name, value in cast("dict[Any, Any]", fields).items()}
+    return Fronted(named, text[block.end() :])
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads plain data alone: no aliases, which could unfold without end, and bounded depth.
+
+    Times stay text, as JSON would have them.
+    """
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 - as the library wants it
+        first: [each for each in resolvers if each[0] != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    _open = 0
+
+    @override
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent) or self._open >= _DEPTH:
+            raise validation_failed(
+                "The frontmatter nests too deep or refers to itself; write it plainly."
+            )
+        self._open += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self._open -= 1

@@ -1,0 +1,31 @@
+"""What an import remembers of what it read, so that reading it again changes nothing."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ImportedSection:
+    """What an import made of one section of a file.
+
+    `section` is a digest of the section's name, `sha256` that of its text. `made` says that the
+    import wrote the memory, rather than finding one that says the same.
+    """
+
+    section: str
+    sha256: str
+    memory_id: str
+    made: bool
+
+
+@dataclass(frozen=True)
+class ImportEntry:
+    """The ledger of what a person imported into a scope from one path.
+
+    `sha256` is that of the whole file, empty while some of its sections are still to come.
+    """
+
+    person: str
+    scope: str
+    path: str
+    sha256: str
+    sections: tuple[ImportedSection, ...]
