@@ -30,7 +30,7 @@ def wait_until_settled(home: Path) -> None:
     """Until no pending marker is left, so that what is found is found by the index."""
     deadline = time.monotonic() + 30
     with closing(sqlite3.connect(home / "table.sqlite3")) as table:
-        while table.execute("SELECT 1 FROM items WHERE sk LIKE 'P#%'").fetchone():
+        while table.execute("SELECT 1 FROM items WHERE pk LIKE 'S#%' AND sk LIKE 'P#%'").fetchone():
             assert time.monotonic() < deadline
             time.sleep(0.05)
 
