@@ -7,7 +7,7 @@ from zero_memory.memory.changing import visible_memory
 from zero_memory.memory.model import AuditRecord, Dispute, LinkIn, LinkOut, Meta
 from zero_memory.memory.reading import Memory, load_visible, with_bodies
 from zero_memory.memory.rights import Rights
-from zero_memory.ports.table import Table
+from zero_memory.ports.table import Table, ref
 
 _VERSIONS_SHOWN = 50
 _LINKS_SHOWN = 100
@@ -52,6 +52,23 @@ def history(
         audits=page.records,
         next=page.next,
     )
+
+
+def cut_of(table: Table, meta: Meta) -> int:
+    """Which cut of a task a memory is: 1, and one more for each task before it, up to 50."""
+    cut, edge = 1, [meta]
+    while cut < _VERSIONS_SHOWN:
+        earlier = [
+            link.target
+            for each in edge
+            for link in table.query(LinkOut, each.memory_id, "supersedes").records
+        ]
+        found = table.get_many([ref(Meta, memory_id) for memory_id in dict.fromkeys(earlier)])
+        edge = [each for each in found if each is not None and each.kind == "task"]
+        if not edge:
+            break
+        cut += 1
+    return cut
 
 
 def _versions(table: Table, rights: Rights, meta: Meta) -> Iterable[Meta]:

@@ -126,7 +126,7 @@ def undo(meta: Meta, record: AuditRecord, *, at: int) -> Change:
 
 
 def _ends_open(alive: list[dict[str, Any]]) -> bool:
-    return bool(alive) and alive[-1].get("end") is None
+    return bool(alive) and alive[-1]["end"] is None
 
 
 def _reversed(before: dict[str, Any], after: dict[str, Any]) -> LinkStep | None:
@@ -138,8 +138,10 @@ def _reversed(before: dict[str, Any], after: dict[str, Any]) -> LinkStep | None:
 
 def state_of(meta: Meta) -> dict[str, Any]:
     """The fields that a change may change, as JSON values."""
-    values = json.loads(msgspec.json.encode(meta))
-    return {name: values.get(name) for name in _STATE_FIELDS}
+    values: dict[str, Any] = {name: getattr(meta, name) for name in _STATE_FIELDS}
+    values["alive"] = [{"start": life.start, "end": life.end} for life in meta.alive]
+    values["shared_to"] = list(meta.shared_to)
+    return values
 
 
 def audit(change: Change, *, caller: Caller, at: int, conversation: str | None) -> AuditRecord:

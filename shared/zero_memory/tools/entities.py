@@ -19,7 +19,7 @@ _IDS_SHOWN = 20
 def run(services: Services, caller: Caller, arguments: EntitiesArguments) -> EntitiesResult:
     """The entities that a query names, or the newest, and what they are mentioned with."""
     hint = arguments.project_hint and strip_credentials(arguments.project_hint)
-    named = (("query", arguments.query), ("project_hint", hint))
+    named = (("query", arguments.query), ("project_hint", hint), ("thread", arguments.thread))
     refuse_secrets((name, text) for name, text in named if text is not None)
     standing = stand(services, caller, project_hint=arguments.project_hint, thread=arguments.thread)
     read_set = standing.reads(arguments.scopes)

@@ -15,6 +15,7 @@ from zero_memory.contracts.memory import (
 from zero_memory.contracts.model import MAX_SOURCE_BYTES
 from zero_memory.memory.ages import age
 from zero_memory.memory.guard import refuse_secrets, strip_credentials, text_leaves
+from zero_memory.memory.history import cut_of
 from zero_memory.memory.model import Meta
 from zero_memory.memory.preview import preview
 from zero_memory.memory.reading import load_visible, with_bodies
@@ -172,8 +173,22 @@ def _answer(
         similar_existing=similar,
         hint=_SIMILAR_HINT if similar else None,
         anchor_hint=_ANCHOR_HINT if decision else None,
+        status_hint=_status(services, memory.meta, written),
         length_directive=_length(arguments, written),
         session=standing.state(),
+    )
+
+
+def _status(services: Services, meta: Meta, written: Written) -> str | None:
+    """What to say of a task that was cut again; nothing of a first cut, or of a question."""
+    if meta.kind != "task" or not written.superseded:
+        return None
+    cut = cut_of(services.table, meta)
+    if cut == 1:
+        return None
+    return (
+        f"This is cut {cut} of this task. A loop says what is left to do; keep running status "
+        "where the work is tracked, not in new cuts."
     )
 
 
