@@ -5,14 +5,19 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.contract.memory.people import Someone, arrives
+from tests.contract.memory.test_erasure import partition
 from zero_memory.adapters.clock import SystemClock
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.contracts.errors import Refusal
-from zero_memory.memory.model import Meta
+from zero_memory.memory.erasure import erase
+from zero_memory.memory.linking import link
+from zero_memory.memory.model import AuditRecord, DuplicateClaim, Mention, Meta, SearchRecord
+from zero_memory.memory.moving import move
 from zero_memory.memory.write import Written
 
 TIMES = 100
@@ -28,6 +33,40 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def zoe(path: Path) -> Someone:
     return arrives(SqliteTable(path, busy_timeout=60), SystemClock())
+
+
+def move_to(someone: Someone, memory_id: str, scope: str) -> None:
+    move(
+        someone.table,
+        someone.clock,
+        caller=someone.caller,
+        rights=someone.rights,
+        memory_id=memory_id,
+        scope=scope,
+        owner=someone.person,
+    )
+
+
+def relate(someone: Someone, source: str, target: str) -> None:
+    link(
+        someone.table,
+        someone.clock,
+        caller=someone.caller,
+        rights=someone.rights,
+        source=source,
+        target=target,
+        link_type="relates_to",
+    )
+
+
+def erase_memory(someone: Someone, memory_id: str) -> None:
+    erase(
+        someone.table,
+        someone.clock,
+        caller=someone.caller,
+        rights=someone.rights,
+        memory_id=memory_id,
+    )
 
 
 def at_once(what: Callable[[int], Written]) -> list[Written]:
@@ -118,3 +157,47 @@ def test_forgetting_and_restoring_at_once_leaves_a_state_that_the_audit_explains
     assert [each.revision for each in sorted(audits, key=lambda each: each.revision)] == list(
         range(1, meta.revision + 1)
     )
+
+
+def test_all_gestures_at_once_leave_each_memory_whole_or_erased(zoe: Someone):
+    core = zoe.access.core
+    others = [zoe.knows(f"other {number}") for number in range(3)]
+    memories = [zoe.knows(f"memory {number}", entities=("Redis",)) for number in range(3)]
+    gestures: list[Callable[[str], Any]] = [
+        zoe.forgets,
+        zoe.restores,
+        lambda each: move_to(zoe, each, core.scope),
+        lambda each: move_to(zoe, each, zoe.scope.scope),
+        lambda each: relate(zoe, each, others[0]),
+        lambda each: relate(zoe, others[1], each),
+        lambda each: zoe.remembers(f"after {each}", supersedes=(each,), key=each),
+        lambda each: erase_memory(zoe, each),
+    ]
+    codes: set[str] = set()
+
+    def act(number: int) -> None:
+        memory_id = memories[number % len(memories)]
+        # Two of the three are erased in the end.
+        last = len(gestures) - (number % len(memories) == 0 or number < TIMES // 2)
+        try:
+            gestures[number // len(memories) % last](memory_id)
+        except Refusal as refusal:
+            codes.add(refusal.code)
+
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(act, range(TIMES)))
+    assert codes <= {"conflict", "not_found"}
+    kept, *erased = memories
+    meta = zoe.meta(kept)
+    revisions = sorted(record.revision for record in zoe.audits(kept))
+    assert revisions == list(range(1, meta.revision + 1))
+    for scope in (core.scope, zoe.scope.scope):
+        here = scope == meta.scope
+        claim = zoe.table.get(DuplicateClaim, scope, meta.digest)
+        assert (zoe.table.get(SearchRecord, scope, kept) is not None) is here
+        assert (zoe.table.get(Mention, scope, "redis", kept) is not None) is here
+        assert (claim is not None) is (here and meta.live)
+    for memory_id in erased:
+        assert [type(each) for each in partition(zoe, memory_id)] == [AuditRecord]
+        for scope in (core.scope, zoe.scope.scope):
+            assert zoe.table.get(SearchRecord, scope, memory_id) is None
