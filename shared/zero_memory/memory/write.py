@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
@@ -355,6 +355,9 @@ def _absorb(
     submission: Submission, findings: _Findings, absorber: Meta, now: int
 ) -> tuple[Written, list[Action]]:
     changes, skipped = _retirements(submission, findings, absorber.memory_id, now)
+    if submission.draft.gesture == "revise":
+        # Undone, a revision takes its wording back; the absorber's words are its own.
+        changes = [replace(change, action="supersede") for change in changes]
     actions: list[Action] = []
     if changes:
         # What it supersedes must not be retired in favour of a memory that just died.

@@ -56,6 +56,9 @@ def test_a_revision_into_what_another_memory_says_retires_the_revised(ada: Someo
     first, other = ada.knows("one"), ada.knows("two")
     answer = ada.calls(revise.TOOL, memory_id=first, content="two")
     assert (answer.id, answer.superseded) == (other, [first])
+    # Undone, it leaves the other as it was: that was not written by the revision.
+    ada.restores(first, ada.audits(first)[-1].audit_id)
+    assert set(ada.lists()) == {first, other}
 
 
 @pytest.mark.parametrize("end", ["forgotten", "missing", "foreign", "readable"])
