@@ -36,7 +36,7 @@ class Ranking:
     beside a cosine of 1. For `reciprocal_rank`: `rank_constant` is added to each rank.
 
     Age takes at most `age_share` of a score, so that a direct hit is found however old it is; a
-    provisional memory keeps `provisional` of it.
+    provisional memory keeps `provisional` of it, and one under an open dispute `disputed`.
     """
 
     candidates_per_result: int = 4
@@ -46,5 +46,6 @@ class Ranking:
     rank_constant: int = 60
     age_share: float = 0.1
     provisional: float = 0.9
+    disputed: float = 0.8
     bm25: Bm25 = field(default_factory=Bm25)
     half_life_days: Mapping[Kind, int] = field(default_factory=lambda: HALF_LIFE_DAYS)

@@ -13,4 +13,6 @@ def signals(meta: Meta, now: int, ranking: Ranking) -> dict[str, float]:
     factors = {"age": 1 - ranking.age_share * (1 - remaining)}
     if meta.authority == AUTHORITY_PROVISIONAL:
         factors["provisional"] = ranking.provisional
+    if meta.dispute is not None:
+        factors["disputed"] = ranking.disputed
     return factors

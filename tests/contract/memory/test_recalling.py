@@ -1,0 +1,49 @@
+"""What recall makes of a memory's state."""
+
+from tests.clock import ManualClock
+from tests.contract.memory.people import Someone
+from zero_memory.memory.ages import timestamp
+from zero_memory.tools import challenge, move_memories, recall, restore_memory, revise
+
+
+def test_a_disputed_memory_ranks_lower_and_says_so(ada: Someone):
+    first, second = ada.knows("cache port 6379"), ada.knows("cache port 6380")
+    before = ada.calls(recall.TOOL, query="cache port").hits
+    assert {hit.disputed for hit in before} == {None}
+    top = before[0].id
+    raised = ada.calls(challenge.TOOL, memory_id=top, reason="nothing listens there")
+    hits = ada.calls(recall.TOOL, query="cache port", explain=True).hits
+    assert [hit.id for hit in hits] == [({first, second} - {top}).pop(), top]
+    assert hits[1].disputed is True
+    assert hits[1].factors["disputed"] < 1
+    ada.calls(restore_memory.TOOL, memory_id=top, audit_id=raised.audit_id)
+    assert ada.calls(recall.TOOL, query="cache port").hits[0].id == top
+
+
+def test_as_of_shows_each_version_in_its_time(ada: Someone, clock: ManualClock):
+    first = ada.knows("cache port 6379")
+    then = timestamp(clock.now())
+    clock.advance(hours=1)
+    second = ada.calls(revise.TOOL, memory_id=first, content="cache port 6380").id
+    between = timestamp(clock.now())
+    clock.advance(hours=1)
+    ada.forgets(second)
+    clock.advance(hours=1)
+    ada.restores(first)
+
+    def found(**when: str) -> list[str]:
+        return [hit.id for hit in ada.calls(recall.TOOL, query="cache port", **when).hits]
+
+    assert found(as_of=then) == [first]
+    assert found(as_of=between) == [second]
+    clock.advance(hours=1)
+    assert found() == [first]
+
+
+def test_a_moved_memory_is_found_where_it_is_and_nowhere_else(ada: Someone):
+    memory_id = ada.knows("cache port 6379")
+    api = ada.project("api")
+    ada.calls(move_memories.TOOL, ids=[memory_id], scope=api.path)
+    assert ada.calls(recall.TOOL, query="cache port", scopes=["personal"]).hits == []
+    (hit,) = ada.calls(recall.TOOL, query="cache port", scopes=[api.path]).hits
+    assert (hit.id, hit.scope) == (memory_id, api.path)
