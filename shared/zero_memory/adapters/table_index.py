@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zero_memory.memory.model import TIMELINES, Meta, SearchRecord, TimelineEntry
+from zero_memory.memory.model import TIMELINES, Meta, SearchRecord, SharedMemory, TimelineEntry
 from zero_memory.ports.search_index import (
     CorpusStatistics,
     IndexDocument,
@@ -20,8 +21,9 @@ from zero_memory.ports.table import Table, ref
 from zero_memory.retrieval.gather import alive
 from zero_memory.retrieval.lexical import Bm25, bm25_score
 from zero_memory.retrieval.vectors import SCALE_BYTES, unpack_all
+from zero_memory.scopes.visibility import ReadSet, is_shared_into
 
-Record = TypeVar("Record", SearchRecord, TimelineEntry)
+Record = TypeVar("Record", SearchRecord, SharedMemory, TimelineEntry)
 
 _PAGE = 500
 
@@ -30,7 +32,7 @@ class TableIndex:
     """`ports.search_index.SearchIndex` over the table itself: nothing to feed, nothing behind.
 
     Reads at most `limit` search records a query, those of the filter's scopes in their order, the
-    newest first; an answer that left some out says so.
+    newest first, and then what is shared to them; an answer that left some out says so.
     """
 
     def __init__(self, table: Table, *, limit: int, bm25: Bm25 | None = None) -> None:
@@ -47,8 +49,7 @@ class TableIndex:
         limit: int,
     ) -> SearchAnswer:
         """Score every memory of the filter."""
-        records, complete = self._records(where)
-        kinds = self._kinds(where, records)
+        records, kinds, complete = self._corpus(where)
         held = [
             record
             for record in records
@@ -80,14 +81,39 @@ class TableIndex:
 
     def facets(self, where: SearchFilter) -> Mapping[str, int]:
         """Count the memories of each kind, among those that a query would read."""
-        records, _ = self._records(where)
-        kinds = self._kinds(where, records)
+        _, kinds, _ = self._corpus(where)
         counted = Counter(kinds[each] for each in kinds.keys() - set(where.without))
         return {
             kind: number
             for kind, number in counted.items()
             if where.kinds is None or kind in where.kinds
         }
+
+    def _corpus(self, where: SearchFilter) -> tuple[list[SearchRecord], dict[str, str], bool]:
+        """The filter's records, the kinds of those that hold at its moment, and if that is all."""
+        records, complete = self._records(where)
+        kinds = self._kinds(where, records)
+        shared = self._shared(where)
+        left_out = len(shared) - (self._limit - len(records))
+        shared = shared[: self._limit - len(records)]
+        refs = [ref(SearchRecord, meta.scope, meta.memory_id) for meta in shared]
+        records += [record for record in self._table.get_many(refs) if record is not None]
+        kinds |= {meta.memory_id: meta.kind for meta in shared}
+        return records, kinds, complete and left_out <= 0
+
+    def _shared(self, where: SearchFilter) -> list[Meta]:
+        """What is shared to the filter's scopes from others, and holds at its moment."""
+        entries = (entry for scope in where.visible_in for entry in self._all(SharedMemory, scope))
+        ids = dict.fromkeys(entry.memory_id for entry in islice(entries, self._limit))
+        metas = self._table.get_many([ref(Meta, memory_id) for memory_id in ids])
+        read_set = ReadSet(dict.fromkeys(where.visible_in, ""))
+        return [
+            meta
+            for meta in metas
+            if meta is not None
+            and is_shared_into(meta.scope, meta.shared_to, read_set)
+            and alive(meta, where.alive_at)
+        ]
 
     def _records(self, where: SearchFilter) -> tuple[list[SearchRecord], bool]:
         records: list[SearchRecord] = []

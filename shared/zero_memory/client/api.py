@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from zero_memory.client.connection import Connection
+from zero_memory.client.connection import Connection, machine
 from zero_memory.client.failure import UNREACHABLE, Failure
 from zero_memory.client.wire import Answer, WireError
 from zero_memory.client.wire import post as post_to
@@ -21,6 +21,7 @@ def post(connection: Connection, path: str, body: bytes, headers: Mapping[str, s
         "authorization": f"Bearer {connection.token}",
         "content-type": "application/json",
         "accept": "application/json",
+        "zm-machine": machine(),
         **headers,
     }
     try:

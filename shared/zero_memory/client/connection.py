@@ -1,4 +1,4 @@
-"""Which service `zm` talks to, and with which token.
+"""Which service `zm` talks to, with which token, and as which machine.
 
 The first of these that is there: `ZM_URL` and `ZM_TOKEN`; the service that runs in `ZM_DATA_DIR`;
 what `zm login` stored; the service that runs in the default home.
@@ -6,6 +6,7 @@ what `zm login` stored; the service that runs in the default home.
 
 import json
 import os
+import socket
 
 from zero_memory.client.failure import UNREACHABLE, Failure
 from zero_memory.places import config_folder, data_folder
@@ -38,6 +39,12 @@ def find_connection() -> Connection:
     except FileNotFoundError:
         return _local(data_folder())
     return Connection(stored["url"], stored["token"])
+
+
+def machine() -> str:
+    """What this machine is called: `ZM_MACHINE`, or the host's name, as a header can carry it."""
+    name = os.environ.get("ZM_MACHINE") or socket.gethostname()
+    return "".join(each if each.isascii() and each.isprintable() else "-" for each in name)[:200]
 
 
 def _local(home: str) -> Connection:

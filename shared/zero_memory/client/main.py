@@ -11,11 +11,14 @@ import sys
 from zero_memory.client.failure import USAGE, Failure
 
 COMMANDS = {
+    "admin": ("zero_memory.admin.commands", "people, tokens and scopes, for who runs the service"),
     "login": ("zero_memory.client.login", "store a service's URL and your token"),
     "mcp": ("zero_memory.client.bridge", "MCP over stdio, for clients that speak only that"),
     "recall": ("zero_memory.client.recall", "search what is remembered"),
+    "scope": ("zero_memory.client.scope", "make teams, invite, accept, leave"),
     "serve": ("zero_memory.client.serve", "run the whole service on this machine"),
     "status": ("zero_memory.client.status", "state of the connection and of the service"),
+    "token": ("zero_memory.client.token", "your access tokens"),
 }
 _CAPTURE = "zero_memory.client.capture"
 

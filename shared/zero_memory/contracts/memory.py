@@ -150,11 +150,12 @@ class LegRank(Result):
 
 
 class Hit(Result):
-    """A memory that answers the query."""
+    """A memory that answers the query; `shared`: it lives elsewhere and is shared to `scope`."""
 
     id: str
     kind: str
     scope: str
+    shared: bool | None = None
     score: float
     excerpt: str
     truncated: bool
@@ -168,11 +169,19 @@ class Hit(Result):
 
 
 class WholeMemory(Result):
-    """A memory, whole."""
+    """A memory, whole.
+
+    `shared`: it lives elsewhere and is shared to `scope`. `shared_to` holds the paths of those
+    scopes of the caller that it is shared to; `shared_elsewhere` counts others, for members of the
+    scope that it lives in.
+    """
 
     id: str
     kind: str
     scope: str
+    shared: bool | None = None
+    shared_to: list[str] | None = None
+    shared_elsewhere: int | None = None
     content: str
     original: str | None = None
     language: str | None = None
@@ -247,11 +256,12 @@ class ListArguments(Arguments):
 
 
 class ListedMemory(Result):
-    """A memory in a list."""
+    """A memory in a list; `shared`: it lives elsewhere and is shared to `scope`."""
 
     id: str
     kind: str
     scope: str
+    shared: bool | None = None
     preview: str
     truncated: bool
     author: str

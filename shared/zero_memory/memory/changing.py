@@ -33,6 +33,12 @@ class Outcome:
     audit: AuditRecord | None
 
 
+def must_write(rights: Rights, meta: Meta) -> None:
+    """Raises Refusal `forbidden` for a memory that the caller may only read."""
+    if meta.scope not in rights.writable:
+        raise forbidden("You may read this memory but not change it; ask a writer of its scope.")
+
+
 def change_memory(
     table: Table,
     clock: Clock,
@@ -42,15 +48,17 @@ def change_memory(
     memory_id: str,
     conversation: str | None,
     plan: Callable[[Meta, int], Plan | None],
+    may: Callable[[Rights, Meta], None] = must_write,
 ) -> Outcome:
     """Change a memory as planned from what stands now, again until nothing raced it.
 
-    Raises Refusal: `not_found`, `forbidden` for what the caller may only read, `conflict` when
-    another live memory says the same (it is named), or when others kept changing this one.
+    `may` raises when the caller must not. Raises Refusal: `not_found`, `forbidden` for what the
+    caller may only read, `conflict` when another live memory says the same (it is named), or when
+    others kept changing this one.
     """
     for _ in range(_ATTEMPTS):
         meta = visible_memory(table, rights, memory_id)
-        must_write(rights, meta)
+        may(rights, meta)
         now = clock.now()
         planned = plan(meta, now)
         if planned is None:
@@ -80,12 +88,6 @@ def visible_memory(table: Table, rights: Rights, memory_id: str) -> Meta:
     if meta is None:
         raise not_found("There is no such memory; check the id with recall or list_memories.")
     return meta
-
-
-def must_write(rights: Rights, meta: Meta) -> None:
-    """Raises Refusal `forbidden` for a memory that the caller may only read."""
-    if meta.scope not in rights.writable:
-        raise forbidden("You may read this memory but not change it; ask a writer of its scope.")
 
 
 def _refuse_taken_key(table: Table, after: Meta) -> None:

@@ -20,6 +20,7 @@ from zero_memory.memory.model import (
     Meta,
     PendingMarker,
     SearchRecord,
+    SharedMemory,
     StoredBody,
     Wording,
 )
@@ -165,6 +166,7 @@ def _sweep(table: Table, tombstone: AuditRecord) -> None:
         table,
         [
             *(ref(PendingMarker, scope, memory_id) for scope in scopes),
+            *(ref(SharedMemory, scope, memory_id) for scope in places["shared_to"]),
             *(ref(Dispute, memory_id, each.dispute_id) for each in _all(table, Dispute, memory_id)),
             *(ref(AuditRecord, memory_id, each.audit_id) for each in audits),
         ],

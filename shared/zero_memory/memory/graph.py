@@ -8,7 +8,7 @@ from itertools import combinations
 from zero_memory.memory.canonical import fold, fold_name, speaks_of
 from zero_memory.memory.entities import distinct_names
 from zero_memory.memory.listing import Wanted, list_live
-from zero_memory.memory.model import EntityName, Mention
+from zero_memory.memory.model import EntityName, Mention, SharedMemory
 from zero_memory.memory.reading import load_visible, with_bodies
 from zero_memory.ports.table import Table
 from zero_memory.scopes.visibility import ReadSet, scope_filter
@@ -17,6 +17,7 @@ _NAMES_READ = 1_000
 _NODES = 20
 _EDGES = 100
 _MEMORIES_READ = 100
+_SHARED_READ = 500
 
 
 @dataclass(frozen=True)
@@ -60,20 +61,29 @@ class _Mentions:
 def entities_about(table: Table, read_set: ReadSet, query: str) -> Graph:
     """At most 20 entities whose names a query speaks or is a part of, and what they go with."""
     found = _Mentions({}, {}, set())
-    for scope, folded in _matching(table, read_set, query):
-        page = table.query(Mention, scope, folded, limit=_MEMORIES_READ, newest_first=True)
-        if page.next is not None:
-            found.more.add(folded)
-        for mention in page.records:
-            found.names.setdefault(folded, mention.name)
-            found.entities[mention.memory_id] = distinct_names((mention.name, *mention.others))
-    live = {
-        memory_id
-        for memory_id, meta in load_visible(table, list(found.entities), read_set).items()
-        if meta.live
-    }
-    found.entities = {each: found.entities[each] for each in found.entities if each in live}
+    shared = _live(table, read_set, _shared(table, read_set))
+    for folded, scopes in _matching(table, read_set, query, shared).items():
+        for scope in scopes:
+            page = table.query(Mention, scope, folded, limit=_MEMORIES_READ, newest_first=True)
+            if page.next is not None:
+                found.more.add(folded)
+            for mention in page.records:
+                found.names.setdefault(folded, mention.name)
+                found.entities[mention.memory_id] = distinct_names((mention.name, *mention.others))
+        for memory_id, entities in shared.items():
+            if folded in entities:
+                found.names.setdefault(folded, entities[folded])
+                found.entities[memory_id] = entities
+    found.entities = _live(table, read_set, found.entities)
     return _graph(found, about=frozenset(found.names))
+
+
+def _live(
+    table: Table, read_set: ReadSet, entities: Mapping[str, dict[str, str]]
+) -> dict[str, dict[str, str]]:
+    """Those of these memories that are live and that the read set lets the caller see."""
+    metas = load_visible(table, list(entities), read_set)
+    return {each: entities[each] for each in entities if each in metas and metas[each].live}
 
 
 def newest_entities(table: Table, read_set: ReadSet) -> Graph:
@@ -86,18 +96,30 @@ def newest_entities(table: Table, read_set: ReadSet) -> Graph:
     return _graph(_Mentions(entities, {}, set()), about=None)
 
 
-def _matching(table: Table, read_set: ReadSet, query: str) -> Iterable[tuple[str, str]]:
-    """Scopes with folded names: the one that is the query first, then the shortest."""
+def _shared(table: Table, read_set: ReadSet) -> dict[str, dict[str, str]]:
+    """The entities of what is shared to these scopes, of the newest memories, by their ids."""
+    return {
+        each.memory_id: distinct_names(each.entities)
+        for scope in scope_filter(read_set)
+        for each in table.query(SharedMemory, scope, limit=_SHARED_READ, newest_first=True).records
+    }
+
+
+def _matching(
+    table: Table, read_set: ReadSet, query: str, shared: Mapping[str, Mapping[str, str]]
+) -> Mapping[str, Iterable[str]]:
+    """Folded names with their scopes: the one that is the query first, then the shortest."""
     text, name = fold(query), fold_name(query)
-    matching: set[str] = set()
-    scopes: dict[str, set[str]] = defaultdict(set)
+    scopes: dict[str, list[str]] = defaultdict(list)
     for scope in scope_filter(read_set):
         for known in table.query(EntityName, scope, limit=_NAMES_READ).records:
-            if name in known.folded or speaks_of(text, known.folded):
-                matching.add(known.folded)
-                scopes[known.folded].add(scope)
-    nearest = sorted(matching, key=lambda folded: (folded != name, len(folded), folded))[:_NODES]
-    return [(scope, folded) for folded in nearest for scope in sorted(scopes[folded])]
+            scopes[known.folded].append(scope)
+    for entities in shared.values():
+        for folded in entities:
+            scopes.setdefault(folded, [])
+    matching = [folded for folded in scopes if name in folded or speaks_of(text, folded)]
+    nearest = sorted(matching, key=lambda folded: (folded != name, len(folded), folded))
+    return {folded: scopes[folded] for folded in nearest[:_NODES]}
 
 
 def _graph(mentions: _Mentions, about: frozenset[str] | None) -> Graph:

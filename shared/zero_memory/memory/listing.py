@@ -5,14 +5,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeVar
 
 from zero_memory.memory.canonical import fold_name
+from zero_memory.memory.entities import distinct_names
 from zero_memory.memory.model import (
     TIMELINES,
     Kind,
     Mention,
     Meta,
     PendingMarker,
+    SharedMemory,
     Timeline,
     TimelineEntry,
     timeline_of,
@@ -20,6 +23,8 @@ from zero_memory.memory.model import (
 from zero_memory.memory.reading import load_visible
 from zero_memory.ports.table import Table
 from zero_memory.scopes.visibility import ReadSet, scope_filter
+
+Entry = TypeVar("Entry", bound=TimelineEntry | PendingMarker | Mention | SharedMemory)
 
 _PAGE = 100
 # What one call looks at, at most, when its filters let few memories through.
@@ -79,21 +84,28 @@ def list_live(table: Table, read_set: ReadSet, wanted: Wanted, *, limit: int) ->
 def count_live(table: Table, scope: str) -> dict[Kind, str]:
     """How many live memories of each kind a scope has, as its views tell, capped: `12`, `200+`.
 
-    Of each class of kinds the newest 200 are counted; a `+` says that there are more.
+    Of each class of kinds the newest 200 are counted, and of those shared to the scope; a `+` says
+    that there are more.
     """
-    counts: dict[Kind, str] = {}
+    shared = table.query(SharedMemory, scope, limit=_COUNTED, newest_first=True)
+    ids = [each.memory_id for each in shared.records]
+    here = load_visible(table, ids, ReadSet({scope: scope})).values()
+    counted = Counter[Kind](meta.kind for meta in here if meta.live)
+    capped = {kind for kind in counted if shared.next}
     for timeline in TIMELINES:
         page = table.query(TimelineEntry, scope, timeline, limit=_COUNTED, newest_first=True)
-        more = "+" if page.next else ""
-        counted: Counter[Kind] = Counter(entry.kind for entry in page.records)
-        for kind, number in sorted(counted.items()):
-            counts[kind] = f"{number}{more}"
-    return counts
+        kinds = Counter[Kind](entry.kind for entry in page.records)
+        counted += kinds
+        capped |= {kind for kind in kinds if page.next}
+    return {
+        kind: f"{number}{'+' if kind in capped else ''}" for kind, number in sorted(counted.items())
+    }
 
 
 def _streams(table: Table, read_set: ReadSet, wanted: Wanted) -> Iterator[Iterator[str]]:
     """Every source of ids that the list is merged from, each newest first."""
     for scope in scope_filter(read_set):
+        yield _shared_ids(table, scope, wanted)
         if wanted.entity is not None:
             yield _ids(table, Mention, (scope, fold_name(wanted.entity)), wanted)
             continue
@@ -109,12 +121,25 @@ def _timelines(kinds: frozenset[Kind] | None) -> Sequence[Timeline]:
     return sorted({timeline_of(kind) for kind in kinds})
 
 
+def _shared_ids(table: Table, scope: str, wanted: Wanted) -> Iterator[str]:
+    entity = None if wanted.entity is None else fold_name(wanted.entity)
+    for each in _entries(table, SharedMemory, (scope,), wanted):
+        if entity is None or entity in distinct_names(each.entities):
+            yield each.memory_id
+
+
 def _ids(
     table: Table,
     record: type[TimelineEntry | PendingMarker | Mention],
     parts: tuple[str, ...],
     wanted: Wanted,
 ) -> Iterator[str]:
+    return (each.memory_id for each in _entries(table, record, parts, wanted))
+
+
+def _entries(
+    table: Table, record: type[Entry], parts: tuple[str, ...], wanted: Wanted
+) -> Iterator[Entry]:
     after: str | None = None
     while True:
         page = table.query(
@@ -128,7 +153,7 @@ def _ids(
         )
         for each in page.records:
             if each.memory_id != wanted.behind:
-                yield each.memory_id
+                yield each
         after = page.next
         if after is None:
             return

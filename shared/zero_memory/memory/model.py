@@ -152,6 +152,18 @@ class SearchRecord:
 
 
 @dataclass(frozen=True)
+class SharedMemory:
+    """Says in a scope that a memory of another one is shared to it, live or not.
+
+    What finds it there; `Meta.shared_to` decides. `entities` are the memory's.
+    """
+
+    scope: str
+    memory_id: str
+    entities: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class PendingMarker:
     """Says that index and views may not show a live memory as it is from this revision on."""
 

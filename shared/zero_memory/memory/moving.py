@@ -6,6 +6,7 @@ from zero_memory.memory.lifecycle import Change, touch
 from zero_memory.memory.model import Mention, Meta, SearchRecord, Wording
 from zero_memory.memory.reading import with_bodies
 from zero_memory.memory.rights import Rights
+from zero_memory.memory.sharing import entries
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import Action, Delete, Put, Table, ref
 from zero_memory.scopes.caller import Caller
@@ -33,7 +34,8 @@ def move(
             return None
         shared_to = tuple(each for each in meta.shared_to if each != scope)
         moved = touch(meta, scope=scope, owner=owner, shared_to=shared_to)
-        return Plan(Change(meta, moved, "move"), also=tuple(relocation(table, meta, moved)))
+        also = (*relocation(table, meta, moved), *entries(table, meta, moved))
+        return Plan(Change(meta, moved, "move"), also=also)
 
     return change_memory(
         table,

@@ -7,6 +7,7 @@ from zero_memory.memory.lifecycle import Change, invalidate, revive, touch, undo
 from zero_memory.memory.model import LOOP_KINDS, AuditRecord, Dispute, Meta
 from zero_memory.memory.moving import relocation
 from zero_memory.memory.rights import Rights
+from zero_memory.memory.sharing import entries, must_share
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import Absent, Action, Check, Present, Put, RevisionIs, Table, ref
 from zero_memory.scopes.caller import Caller
@@ -173,7 +174,8 @@ def _undoing(table: Table, rights: Rights, step: Change, record: AuditRecord, no
     """An undoing step with all that must hold for it and goes along with it."""
     before, after = step.before, step.after
     assert before is not None  # noqa: S101 - only what is stored is undone
-    also: list[Action] = []
+    must_share(rights, before, after)
+    also = entries(table, before, after)
     others: list[Change] = []
     if after.scope != before.scope:
         if after.scope not in rights.writable:

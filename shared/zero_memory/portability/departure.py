@@ -10,7 +10,13 @@ from typing import TypeVar
 
 from zero_memory.contracts.errors import conflict
 from zero_memory.memory.erasure import erase
-from zero_memory.memory.model import AuditRecord, EntityName, PendingMarker, SearchRecord
+from zero_memory.memory.model import (
+    AuditRecord,
+    EntityName,
+    PendingMarker,
+    SearchRecord,
+    SharedMemory,
+)
 from zero_memory.memory.rights import Rights
 from zero_memory.portability.ledger import ImportEntry
 from zero_memory.ports.clock import Clock
@@ -143,6 +149,8 @@ def _beside_memories(table: Table, scope: str) -> Iterator[Ref[object]]:
         yield ref(EntityName, scope, name.folded)
     for marker in _all(table, PendingMarker, scope):
         yield ref(PendingMarker, scope, marker.memory_id)
+    for shared in _all(table, SharedMemory, scope):
+        yield ref(SharedMemory, scope, shared.memory_id)
 
 
 def _remove_scope(table: Table, membership: Membership) -> bool:

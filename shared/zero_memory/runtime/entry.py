@@ -28,10 +28,11 @@ from zero_memory.mcp.resource import ResourceTemplate
 from zero_memory.mcp.server import AnyTool, Peer, Server, answer, offer, offer_call
 from zero_memory.runtime.arguments import parse_arguments
 from zero_memory.runtime.bootstrap import Composition, services
-from zero_memory.runtime.perimeter import bearer_token, check_addressed_here
+from zero_memory.runtime.perimeter import bearer_token, check_addressed_here, machine_of
 from zero_memory.runtime.telemetry import Outcome, record, record_failure
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.identity import authenticate
+from zero_memory.scopes.limits import count_call
 from zero_memory.scopes.model import Grant
 from zero_memory.tools.services import Services
 
@@ -151,6 +152,13 @@ def _served(
     request = _request(event)
     check_addressed_here(request.headers, composition.settings)
     caller = authenticate(composition.table, composition.clock, bearer_token(request.headers))
+    count_call(
+        composition.table,
+        composition.clock,
+        caller.principal,
+        calls_a_minute=caller.calls_a_minute or composition.settings.calls_a_minute,
+    )
+    caller = replace(caller, machine=machine_of(request.headers))
     return serve(_Visit(request, request_id, composition, caller))
 
 
@@ -199,4 +207,6 @@ def _refused(refusal: Refusal) -> HttpResponse:
     headers: dict[str, str] = {}
     if refusal.code is ErrorCode.UNAUTHORIZED:
         headers["www-authenticate"] = 'Bearer realm="zero-memory"'
+    if refusal.code is ErrorCode.RATE_LIMITED and refusal.details is not None:
+        headers["retry-after"] = str(refusal.details["retry_after_s"])
     return json_response(refusal.code.http_status, refusal.body(), headers)

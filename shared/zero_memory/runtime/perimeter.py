@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from urllib.parse import SplitResult, urlsplit
 
-from zero_memory.contracts.errors import forbidden, unauthorized
+from zero_memory.contracts.errors import forbidden, unauthorized, validation_failed
 from zero_memory.runtime.settings import Settings
+
+MACHINE_LENGTH = 200
 
 
 def check_addressed_here(headers: Mapping[str, str], settings: Settings) -> None:
@@ -32,6 +34,18 @@ def bearer_token(headers: Mapping[str, str]) -> str:
     if scheme.lower() != "bearer" or not token:
         raise unauthorized("Send your access token as Authorization: Bearer <token>.")
     return token
+
+
+def machine_of(headers: Mapping[str, str]) -> str:
+    """What the client calls its machine (`Zm-Machine`); "" when it does not say.
+
+    Paths are remembered under it, so that one path on two machines may be two projects.
+    Raises Refusal validation_failed.
+    """
+    machine = headers.get("zm-machine", "")
+    if len(machine) > MACHINE_LENGTH:
+        raise validation_failed(f"Zm-Machine has at most {MACHINE_LENGTH} characters.")
+    return machine
 
 
 def _host_name(authority: str) -> str | None:

@@ -9,22 +9,24 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
+from typing import Any
 
 from zero_memory.contracts.errors import Refusal, not_found, unauthorized, validation_failed
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import (
     Absent,
-    AttributeIs,
     ConditionFailed,
+    Page,
     Present,
     Put,
+    RevisionIs,
     Table,
     ref,
 )
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.founding import first_membership, founding
 from zero_memory.scopes.ids import new_person_id
-from zero_memory.scopes.model import GRANTS, Grant, Person, PersonToken, Token
+from zero_memory.scopes.model import GRANTS, Grant, Person, PersonEntry, PersonToken, Token
 from zero_memory.scopes.paths import core_path, personal_path
 from zero_memory.scopes.secret import mint, presented
 
@@ -36,10 +38,14 @@ NAME_LENGTH = 200
 
 @dataclass(frozen=True)
 class Remembered:
-    """A token's record, None when its person is disabled or gone, as of `read_at`."""
+    """A token's record, None when its person is disabled or gone, as of `read_at`.
+
+    `calls_a_minute` is the person's own quota.
+    """
 
     token: Token | None
     read_at: int
+    calls_a_minute: int | None = None
 
 
 class TokenMemory:
@@ -97,28 +103,34 @@ def authenticate(
     shown = presented("zmt", token)
     if shown is None:
         raise _refused()
-    row = _row(table, memory, shown.public_id, now)
+    known = _read(table, memory, shown.public_id, now)
+    row = known.token
     proven = shown.proves(None if row is None else row.secret_sha256)
     if row is None or not proven or row.revoked_at is not None:
         raise _refused()
     if row.valid_until is not None and row.valid_until <= now:
         raise _refused()
-    return Caller(row.person, row.principal, frozenset(row.grants))
+    return Caller(
+        row.person, row.principal, frozenset(row.grants), calls_a_minute=known.calls_a_minute
+    )
 
 
-def _row(table: Table, memory: TokenMemory, public_id: str, now: int) -> Token | None:
+def _read(table: Table, memory: TokenMemory, public_id: str, now: int) -> Remembered:
     """The record of a token whose person may act; `now` was taken before it is read."""
     known = memory.get(public_id, now)
     if known is not None:
-        return known.token
+        return known
     row = table.get(Token, public_id)
     if row is None:
         # Not remembered, or guesses would push out the tokens in use.
-        return None
+        return Remembered(None, now)
     person = table.get(Person, row.person)
-    active = row if person is not None and not person.disabled else None
-    memory.put(public_id, Remembered(active, now))
-    return active
+    if person is None or person.disabled:
+        read = Remembered(None, now)
+    else:
+        read = Remembered(row, now, person.calls_a_minute)
+    memory.put(public_id, read)
+    return read
 
 
 def make_person(table: Table, clock: Clock, name: str = "") -> Person:
@@ -131,6 +143,7 @@ def make_person(table: Table, clock: Clock, name: str = "") -> Person:
     table.transact(
         [
             Put(person, Absent()),
+            Put(PersonEntry(of)),
             *founding(first_membership(of, personal_path(of), "personal", now), now),
             *founding(first_membership(of, core_path(of), "core", now), now),
         ]
@@ -145,17 +158,40 @@ def set_disabled(
 
     Raises not_found.
     """
+    return _change_person(table, person, memory, disabled=disabled)
+
+
+def set_quota(
+    table: Table, person: str, calls_a_minute: int | None, memory: TokenMemory = PROCESS_MEMORY
+) -> Person:
+    """Give a person a quota of their own; None: that of everybody. It holds within 5 s.
+
+    Raises not_found, and validation_failed for less than one call.
+    """
+    if calls_a_minute is not None and calls_a_minute < 1:
+        raise validation_failed("A quota is at least one call a minute; or disable the person.")
+    return _change_person(table, person, memory, calls_a_minute=calls_a_minute)
+
+
+def _change_person(table: Table, person: str, memory: TokenMemory, **changes: Any) -> Person:
     while True:
         found = table.get(Person, person)
         if found is None:
             raise not_found("There is no such person.")
-        changed = replace(found, disabled=disabled)
+        changed = replace(found, **changes, revision=found.revision + 1)
         try:
-            table.transact([Put(changed, AttributeIs("disabled", found.disabled))])
+            table.transact([Put(changed, RevisionIs(found.revision))])
         except ConditionFailed:
             continue
         memory.forget(each.public_id for each in list_tokens(table, person))
         return changed
+
+
+def list_people(table: Table, *, after: str | None = None, limit: int = 100) -> Page[Person]:
+    """A page of all people, in no order that means anything; a page may be short, or empty."""
+    page = table.query(PersonEntry, after=after, limit=limit)
+    found = table.get_many([ref(Person, each.person) for each in page.records])
+    return Page(tuple(person for person in found if person is not None), page.next)
 
 
 def make_token(

@@ -16,11 +16,11 @@ from zero_memory.ports.table import Absent, AttributeIs, ConditionFailed, Put, T
 from zero_memory.scopes.model import LeasedCalls
 
 WINDOW_MS = 60_000
-CALLS_A_MINUTE = 600
-"""What ten agents of one person at once stay below, each with a call a second."""
 
 UNASKED = 20
 LEASE = 30
+"""The least lease; it is a hundredth of a limit that is larger, so that a window costs a hundred
+writes at most."""
 REMEMBERED_PRINCIPALS = 4_096
 
 
@@ -78,7 +78,7 @@ def count_call(
     clock: Clock,
     principal: str,
     *,
-    calls_a_minute: int = CALLS_A_MINUTE,
+    calls_a_minute: int,
     memory: CallMemory = PROCESS_CALLS,
 ) -> None:
     """Count a principal's call. Raises rate_limited, with the seconds to wait (`retry_after_s`)."""
@@ -103,7 +103,7 @@ def _lease(table: Table, principal: str, window: int, calls_a_minute: int) -> in
     """Calls from the window's row, 0 when none are left; None when another process was faster."""
     row = table.get(LeasedCalls, principal, str(window))
     leased = 0 if row is None else row.calls
-    calls = min(LEASE, calls_a_minute - leased)
+    calls = min(max(LEASE, calls_a_minute // 100), calls_a_minute - leased)
     if calls <= 0:
         return 0
     expires_at = (window + 2) * WINDOW_MS // 1_000

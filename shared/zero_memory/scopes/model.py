@@ -92,13 +92,25 @@ class Invitation:
 
 @dataclass(frozen=True)
 class Person:
-    """A person. `seal_key` seals the cursors that are handed to them."""
+    """A person. `seal_key` seals the cursors that are handed to them.
+
+    `calls_a_minute` is their own quota, when an operator gave them one.
+    """
 
     person: str
     created_at: int
     seal_key: bytes
     name: str = ""
     disabled: bool = False
+    calls_a_minute: int | None = None
+    revision: int = 1
+
+
+@dataclass(frozen=True)
+class PersonEntry:
+    """The directory's entry of a person."""
+
+    person: str
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,23 @@ def seen_in(home_scope: str, shared_to: Iterable[str], read_set: ReadSet) -> str
     return min((read_set.paths[scope] for scope in shared_to if scope in read_set), default=None)
 
 
+def is_shared_into(home_scope: str, shared_to: Iterable[str], read_set: ReadSet) -> bool:
+    """Whether a memory is in the read set only because it is shared to a scope of it."""
+    return home_scope not in read_set and visible(home_scope, shared_to, read_set)
+
+
+def shown_places(shared_to: Iterable[str], read_set: ReadSet) -> list[str]:
+    """The paths of those scopes of the read set that a memory is shared to."""
+    return sorted(read_set.paths[scope] for scope in shared_to if scope in read_set)
+
+
+def hidden_places(home_scope: str, shared_to: Iterable[str], read_set: ReadSet) -> int:
+    """To how many other scopes it is shared; 0 for whom the scope that it lives in is foreign."""
+    if home_scope not in read_set:
+        return 0
+    return sum(scope not in read_set for scope in shared_to)
+
+
 def scope_filter(read_set: ReadSet) -> tuple[str, ...]:
     """The scope ids that an index query is limited to: it may find what is in one of them."""
     return tuple(sorted(read_set.paths))

@@ -1,4 +1,4 @@
-"""Every tool, sorted by name."""
+"""Every tool, sorted by name: those that models are offered, and those for people alone."""
 
 from typing import Any
 
@@ -14,12 +14,16 @@ from zero_memory.tools import (
     import_memory,
     link,
     list_memories,
+    manage_scope,
+    manage_tokens,
     memory_history,
     move_memories,
     recall,
     remember,
     restore_memory,
     revise,
+    share,
+    unshare,
 )
 from zero_memory.tools.tool import Tool
 
@@ -41,4 +45,10 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
     remember.TOOL,
     restore_memory.TOOL,
     revise.TOOL,
+    share.TOOL,
+    unshare.TOOL,
 )
+
+PEOPLES_TOOLS: tuple[Tool[Any, Any], ...] = (manage_scope.TOOL, manage_tokens.TOOL)
+"""Served over plain HTTP alone. A model that read a planted instruction must not let strangers in.
+"""

@@ -1,10 +1,11 @@
 """The answer of tools that change a memory's state."""
 
 from zero_memory.contracts.memory import StateResult
+from zero_memory.contracts.sharing import SharingResult
 from zero_memory.memory.changing import Outcome, visible_memory
 from zero_memory.memory.rights import Rights
 from zero_memory.ports.table import Table
-from zero_memory.scopes.visibility import seen_in
+from zero_memory.scopes.visibility import hidden_places, seen_in, shown_places
 
 
 def state_result(outcome: Outcome, rights: Rights) -> StateResult:
@@ -15,6 +16,18 @@ def state_result(outcome: Outcome, rights: Rights) -> StateResult:
         scope=rights.read_set.paths[meta.scope],
         live=meta.live,
         revision=meta.revision,
+        audit_id=audit.audit_id if audit else None,
+        changed=audit is not None,
+    )
+
+
+def sharing_result(outcome: Outcome, rights: Rights) -> SharingResult:
+    """Where a memory is shared to after a change, as far as the caller may know."""
+    meta, audit = outcome.meta, outcome.audit
+    return SharingResult(
+        id=meta.memory_id,
+        shared_to=shown_places(meta.shared_to, rights.read_set),
+        shared_elsewhere=hidden_places(meta.scope, meta.shared_to, rights.read_set),
         audit_id=audit.audit_id if audit else None,
         changed=audit is not None,
     )

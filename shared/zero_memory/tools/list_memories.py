@@ -8,7 +8,7 @@ from zero_memory.memory.preview import preview
 from zero_memory.memory.reading import Memory, with_bodies
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.cursors import seal, seal_key_of, unseal
-from zero_memory.scopes.visibility import ReadSet, seen_in
+from zero_memory.scopes.visibility import ReadSet, is_shared_into, seen_in
 from zero_memory.tools.services import Services
 from zero_memory.tools.standing import stand
 from zero_memory.tools.tool import Annotations, Tool
@@ -62,6 +62,7 @@ def _listed(memory: Memory, read_set: ReadSet, now: int) -> ListedMemory:
         id=meta.memory_id,
         kind=meta.kind,
         scope=seen_in(meta.scope, meta.shared_to, read_set) or "",
+        shared=is_shared_into(meta.scope, meta.shared_to, read_set) or None,
         preview=text,
         truncated=truncated,
         author=meta.author,

@@ -19,7 +19,7 @@ from zero_memory.memory.preview import preview
 from zero_memory.memory.reading import Memory
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.cursors import seal, seal_key_of, unseal
-from zero_memory.scopes.visibility import ReadSet, seen_in
+from zero_memory.scopes.visibility import ReadSet, seen_in, shown_places
 from zero_memory.tools.services import Services
 from zero_memory.tools.standing import stand
 from zero_memory.tools.tool import Annotations, Tool
@@ -27,7 +27,7 @@ from zero_memory.tools.tool import Annotations, Tool
 _PREVIEW = 300
 _TIMES = ("invalidated_at", "checked_at")
 # Where a memory lives is the business of its scope's members, and owners are.
-_OF_PLACES = ("owner", "timeline", "shared_to")
+_OF_PLACES = ("owner", "timeline")
 
 
 def run(services: Services, caller: Caller, arguments: HistoryArguments) -> HistoryResult:
@@ -113,6 +113,8 @@ def _shown(state: dict[str, Any] | None, read_set: ReadSet) -> dict[str, Any] | 
     shown = {name: value for name, value in state.items() if name not in _OF_PLACES}
     if "scope" in shown:
         shown["scope"] = read_set.paths.get(shown["scope"])
+    if "shared_to" in shown:
+        shown["shared_to"] = shown_places(shown["shared_to"], read_set)
     if "alive" in shown:
         shown["alive"] = [
             {"start": timestamp(life["start"]), "end": _time(life.get("end"))}

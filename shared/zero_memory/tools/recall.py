@@ -18,7 +18,7 @@ from zero_memory.retrieval.excerpt import excerpt
 from zero_memory.retrieval.gather import Query
 from zero_memory.retrieval.recall import Ranked, ask, recall
 from zero_memory.scopes.caller import Caller
-from zero_memory.scopes.visibility import ReadSet, seen_in
+from zero_memory.scopes.visibility import ReadSet, is_shared_into, seen_in
 from zero_memory.tools.services import Services
 from zero_memory.tools.standing import Standing, stand
 from zero_memory.tools.tool import Annotations, Tool
@@ -121,12 +121,14 @@ def _hit(
         id=meta.memory_id,
         kind=meta.kind,
         scope=seen_in(meta.scope, meta.shared_to, read_set) or "",
+        shared=is_shared_into(meta.scope, meta.shared_to, read_set) or None,
         score=round(each.score, 6),
         excerpt=text,
         truncated=truncated,
         created_at=timestamp(meta.created_at),
         age=age(meta.created_at, now),
         legs=[LegRank(leg=leg, rank=rank) for leg, rank in fused.legs],
+        disputed=True if meta.dispute else None,
         superseded_by=meta.superseded_by,
         factors=dict(each.factors) if explain else None,
     )

@@ -5,7 +5,13 @@ import json
 from zero_memory.contracts.memory import WholeMemory
 from zero_memory.memory.ages import age, timestamp
 from zero_memory.memory.reading import Memory
-from zero_memory.scopes.visibility import ReadSet, seen_in
+from zero_memory.scopes.visibility import (
+    ReadSet,
+    hidden_places,
+    is_shared_into,
+    seen_in,
+    shown_places,
+)
 
 
 def whole(memory: Memory, read_set: ReadSet, now: int) -> WholeMemory:
@@ -15,6 +21,9 @@ def whole(memory: Memory, read_set: ReadSet, now: int) -> WholeMemory:
         id=meta.memory_id,
         kind=meta.kind,
         scope=seen_in(meta.scope, meta.shared_to, read_set) or "",
+        shared=is_shared_into(meta.scope, meta.shared_to, read_set) or None,
+        shared_to=shown_places(meta.shared_to, read_set) or None,
+        shared_elsewhere=hidden_places(meta.scope, meta.shared_to, read_set) or None,
         content=body.content,
         original=body.original,
         language=body.language,

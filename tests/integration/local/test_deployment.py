@@ -11,7 +11,7 @@ import pytest
 from tests.samples import REPOSITORY
 from zero_memory.adapters.schema import EXPIRY, PATTERNS
 from zero_memory.local.deployment import deployment_folder, read_deployment, read_template
-from zero_memory.tools.catalogue import TOOLS
+from zero_memory.tools.catalogue import PEOPLES_TOOLS, TOOLS
 
 TEMPLATE = read_template(REPOSITORY)
 RESOURCES: dict[str, Any] = TEMPLATE["Resources"]
@@ -37,25 +37,30 @@ WRITES: set[Right] = {
 }
 LINKS: set[Right] = {("s3:GetObject", "*"), ("s3:PutObject", "*")}
 TAKES_UPLOADS: set[Right] = LINKS | {("s3:DeleteObject", "*"), ("s3:ListBucket", "*")}
-ATTACHES: Right = ("dynamodb:PutItem", "TH#*")
+COUNTS: Right = ("dynamodb:PutItem", "Q#*")
+ATTACHES: set[Right] = {("dynamodb:PutItem", "TH#*"), COUNTS}
 RIGHTS: dict[str, set[Right]] = {
     "remember": READS | WRITES,
-    "recall": READS | {ATTACHES},
+    "recall": READS | ATTACHES,
     "forget": READS | WRITES,
     "restore_memory": READS | WRITES,
-    "list_memories": READS | {ATTACHES},
-    "describe_scope": READS | {ATTACHES},
+    "list_memories": READS | ATTACHES,
+    "describe_scope": READS | ATTACHES,
     "revise": READS | WRITES,
     "close_loop": READS | WRITES,
     "challenge": READS | WRITES,
     "link": READS | WRITES,
     "move_memories": READS | WRITES,
     "erase_memory": READS | WRITES,
-    "entities": READS | {ATTACHES},
-    "memory_history": READS,
+    "entities": READS | ATTACHES,
+    "memory_history": READS | {COUNTS},
     "import_memory": READS | WRITES | TAKES_UPLOADS,
-    "export_memories": READS | LINKS,
+    "export_memories": READS | LINKS | {COUNTS},
     "delete_account": READS | WRITES,
+    "share": READS | WRITES,
+    "unshare": READS | WRITES,
+    "manage_scope": READS | WRITES,
+    "manage_tokens": READS | WRITES,
     "mcp": READS | WRITES | TAKES_UPLOADS,
     "indexer": READS | {("dynamodb:DeleteItem", "S#*")},
 }
@@ -65,11 +70,12 @@ def test_the_checkout_is_what_is_served() -> None:
     assert deployment_folder() == REPOSITORY
 
 
-def test_every_tool_has_both_of_its_routes_and_the_protocol_has_one() -> None:
+def test_every_tool_has_its_routes_those_for_people_plain_http_alone_and_the_protocol_one() -> None:
     routes = {route.key: route.function.name for route in read_deployment(REPOSITORY).routes}
 
     tools = {f"POST {prefix}/{tool.name}": tool.name for tool in TOOLS for prefix in PREFIXES}
-    assert routes == tools | {"ANY /mcp": "mcp"}
+    peoples = {f"POST /tools/{tool.name}": tool.name for tool in PEOPLES_TOOLS}
+    assert routes == tools | peoples | {"ANY /mcp": "mcp"}
 
 
 def test_every_folder_of_a_function_is_deployed_and_has_its_handler() -> None:
@@ -97,7 +103,7 @@ def test_a_function_has_the_rights_that_it_needs_and_no_other(function: str) -> 
             kept_in = {"dynamodb": "Table.Arn", "s3": "Artifacts.Arn"}
             services = {action.partition(":")[0] for action in actions}
             assert all(kept_in[each] in str(statement["Resource"]) for each in services)
-            granted |= {(action, partitions(statement)) for action in actions}
+            granted |= {(action, keys) for action in actions for keys in partitions(statement)}
 
     assert granted == RIGHTS[function]
     assert RIGHTS.keys() == FUNCTIONS.keys()
@@ -107,12 +113,11 @@ def listed(value: str | list[str]) -> list[str]:
     return [value] if isinstance(value, str) else value
 
 
-def partitions(statement: dict[str, Any]) -> str:
+def partitions(statement: dict[str, Any]) -> list[str]:
     condition = statement.get("Condition")
     if condition is None:
-        return "*"
-    (keys,) = condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
-    return keys
+        return ["*"]
+    return condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
 
 
 @pytest.mark.parametrize("function", sorted(RIGHTS))

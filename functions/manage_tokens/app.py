@@ -1,0 +1,4 @@
+from zero_memory.runtime.entry import lambda_for
+from zero_memory.tools import manage_tokens
+
+handler = lambda_for(manage_tokens.TOOL)

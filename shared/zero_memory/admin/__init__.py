@@ -1,0 +1,1 @@
+"""What whoever runs the service does, at the table itself."""

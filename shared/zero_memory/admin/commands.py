@@ -1,0 +1,146 @@
+"""`zm admin`: people, their quotas, and on their behalf their tokens and scopes.
+
+Works at the table itself, with the service running or not: the local home's file, or a DynamoDB
+table with the credentials of AWS's usual chain. Whoever can read either may do all of this anyway.
+A running service notices within 5 s.
+"""
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from zero_memory.adapters.sqlite import SqliteTable
+from zero_memory.client.arguments import parser
+from zero_memory.client.failure import USAGE, Failure
+from zero_memory.client.people import print_answer, request, scope_parser, token_parser
+from zero_memory.contracts.errors import Refusal
+from zero_memory.places import data_folder
+from zero_memory.runtime.arguments import parse_arguments
+from zero_memory.runtime.bootstrap import Composition
+from zero_memory.runtime.settings import Settings
+from zero_memory.scopes.access import access_of
+from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.identity import list_people, make_person, set_disabled, set_quota
+from zero_memory.scopes.model import GRANTS, Person
+from zero_memory.tools.catalogue import PEOPLES_TOOLS
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run one command. Raises Failure."""
+    asked, rest = _parser().parse_known_args(arguments)
+    if rest and asked.command != "as":
+        raise Failure(f"zm admin {asked.command} takes no more arguments.", exit_code=USAGE)
+    composition = _composition(asked)
+    table = composition.table
+    try:
+        if isinstance(table, SqliteTable):
+            with closing(table):
+                return _run(composition, asked)
+        return _run(composition, asked)
+    except Refusal as refusal:
+        raise Failure(refusal.message) from refusal
+
+
+def _parser() -> argparse.ArgumentParser:
+    options = parser("zm admin", "For whoever runs the service, at the table itself.")
+    where = options.add_mutually_exclusive_group()
+    where.add_argument("--home", type=Path, default=Path(data_folder()), help="%(default)s")
+    where.add_argument("--table", help="a DynamoDB table, by your AWS credentials")
+    options.add_argument("--json", action="store_true", help="print one line of JSON")
+    commands = options.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    add = commands.add_parser("add", help="make a person")
+    add.add_argument("name", nargs="?", default="", help="what others see")
+    people = commands.add_parser("people", help="list people, a page at a time")
+    people.add_argument("--after", help="continue behind a page, as it says")
+    people.add_argument("--limit", type=int, choices=range(1, 1_001), default=100, metavar="N")
+    for name, does in (
+        ("disable", "shut a person out: every token of theirs fails"),
+        ("enable", "let a person in again"),
+        ("scopes", "list the scopes that a person is in"),
+    ):
+        commands.add_parser(name, help=does).add_argument("person")
+    quota = commands.add_parser("quota", help="how many calls a minute a person may make")
+    quota.add_argument("person")
+    quota.add_argument("calls", type=_calls, help="a number, or `default`")
+    acting = commands.add_parser("as", help="act for a person: `scope …` or `token …`")
+    acting.add_argument("person")
+    acting.add_argument("kind", choices=("scope", "token"))
+    acting.add_argument("words", nargs=argparse.REMAINDER, help="as `zm scope` and `zm token`")
+    return options
+
+
+def _calls(text: str) -> int | None:
+    return None if text == "default" else int(text)
+
+
+def _composition(asked: argparse.Namespace) -> Composition:
+    if asked.table is not None:
+        return Composition(Settings(home="aws", table_name=asked.table))
+    if not (asked.home / "table.sqlite3").exists():
+        raise Failure(
+            f"There is no home in {asked.home}. Start it once with: zm serve", exit_code=USAGE
+        )
+    return Composition(Settings(home="local", data_dir=asked.home))
+
+
+def _run(composition: Composition, asked: argparse.Namespace) -> int:
+    table = composition.table
+    match asked.command:
+        case "add":
+            _print([_card(make_person(table, composition.clock, asked.name))], asked)
+        case "people":
+            page = list_people(table, after=asked.after, limit=asked.limit)
+            _print(map(_card, page.records), asked)
+            if page.next is not None and not asked.json:
+                print(f"More: --after {page.next}")
+            elif page.next is not None:
+                print(json.dumps({"after": page.next}))
+        case "disable" | "enable":
+            disabled = asked.command == "disable"
+            _print([_card(set_disabled(table, asked.person, disabled=disabled))], asked)
+        case "quota":
+            _print([_card(set_quota(table, asked.person, asked.calls))], asked)
+        case "scopes":
+            memberships = access_of(table, asked.person).memberships
+            _print(({"path": each.path, "role": each.role} for each in memberships), asked)
+        case _:
+            _act(composition, asked)
+    return 0
+
+
+def _act(composition: Composition, asked: argparse.Namespace) -> None:
+    """Run one of the tools by which people manage their own, in somebody's name."""
+    prog = f"zm admin as {asked.person} {asked.kind}"
+    words = {"scope": scope_parser, "token": token_parser}[asked.kind](prog).parse_args(asked.words)
+    name, arguments = request(words)
+    access_of(composition.table, asked.person)
+    (tool,) = (each for each in PEOPLES_TOOLS if each.name == name)
+    caller = Caller(asked.person, asked.person, frozenset(GRANTS))
+    answer = tool.run(composition, caller, parse_arguments(tool.input, _said(arguments)))
+    print_answer(answer.model_dump(mode="json"), as_json=asked.json or words.json)
+
+
+def _said(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
+def _card(person: Person) -> dict[str, Any]:
+    return {
+        "person": person.person,
+        "name": person.name,
+        "disabled": person.disabled,
+        "calls_a_minute": person.calls_a_minute,
+    }
+
+
+def _print(rows: Iterable[Mapping[str, Any]], asked: argparse.Namespace) -> None:
+    for row in rows:
+        if asked.json:
+            print(json.dumps(row, ensure_ascii=False))
+            continue
+        flags = (name for name, value in row.items() if value is True)
+        values = (str(value) for value in row.values() if value not in {None, True, False, ""})
+        print("  ".join((*values, *flags)))

@@ -1,0 +1,95 @@
+"""`zm scope` and `zm token`: one's own scopes and access tokens.
+
+The command lines are read here for `zm admin` too, which acts for anybody, at the table itself.
+"""
+
+import argparse
+import json
+from collections.abc import Mapping, Sequence
+
+from zero_memory.client.api import call_tool
+from zero_memory.client.arguments import parser
+from zero_memory.client.connection import find_connection
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+ROLES = ("reader", "writer", "admin")
+GRANTS = ("memory:read", "memory:write", "rules:approve", "admin")
+_FOR_AGENTS = ("memory:read", "memory:write")
+
+
+def main(arguments: Sequence[str], *, kind: str) -> int:
+    """Ask the service, and print what it answers."""
+    asked = {"scope": scope_parser, "token": token_parser}[kind](f"zm {kind}").parse_args(arguments)
+    tool, wanted = request(asked)
+    print_answer(call_tool(find_connection(), tool, wanted), as_json=asked.json)
+    return 0
+
+
+def scope_parser(prog: str) -> argparse.ArgumentParser:
+    """The command line about scopes."""
+    options = parser(prog, "Who is in your scopes; describe_scope lists them.")
+    actions = options.add_subparsers(dest="action", required=True, metavar="ACTION")
+    _action(actions, "team", "make a team", "name")
+    _action(actions, "invite", "make a code that lets one person in", "scope", "role")
+    _action(actions, "accept", "join the scope that a code invites into", "code")
+    _action(actions, "role", "give a member another role", "scope", "person", "role")
+    _action(actions, "remove", "take a member out; what they wrote stays", "scope", "person")
+    _action(actions, "leave", "leave a scope; what you wrote stays", "scope")
+    _action(actions, "hand-over", "make another member the owner", "scope", "person")
+    _action(actions, "rename", "give a scope another name", "scope", "name")
+    return options
+
+
+def token_parser(prog: str) -> argparse.ArgumentParser:
+    """The command line about access tokens."""
+    options = parser(prog, "Your access tokens.")
+    actions = options.add_subparsers(dest="action", required=True, metavar="ACTION")
+    _action(actions, "list", "list them, without their secrets")
+    make = _action(actions, "make", "make one; it is shown this once")
+    make.add_argument("--label", default="", help="what it is for")
+    make.add_argument(
+        "--grant",
+        action="append",
+        choices=GRANTS,
+        help="what it may do (repeatable; memory:read and memory:write)",
+    )
+    make.add_argument("--days", type=int, help="how long it lasts (for good)")
+    _action(actions, "revoke", "end one, within 5 s everywhere", "public_id")
+    return options
+
+
+def request(asked: argparse.Namespace) -> "tuple[str, dict[str, Any]]":
+    """The tool that a command line calls, and its arguments."""
+    values = {name: value for name, value in vars(asked).items() if name not in {"json", "action"}}
+    if asked.action in {"list", "make", "revoke"}:
+        if asked.action == "make":
+            values["grants"] = values.pop("grant") or _FOR_AGENTS
+        return "manage_tokens", {"action": asked.action, **values}
+    action = {"team": "make_team", "role": "set_role", "hand-over": "hand_over"}.get(asked.action)
+    return "manage_scope", {"action": action or asked.action, **values}
+
+
+def print_answer(answer: "Mapping[str, Any]", *, as_json: bool) -> None:
+    """What a person reads of an answer, or its JSON on one line."""
+    if as_json:
+        print(json.dumps(answer, ensure_ascii=False))
+        return
+    for token in answer.get("tokens", ()):
+        state = "revoked" if token.get("revoked_at") else token.get("expires_at", "for good")
+        print(f"{token['public_id']}  {','.join(token['grants'])}  {state}  {token['label']}")
+    secret = answer.get("token") or answer.get("code")
+    if secret:
+        print(f"{secret}\nIt is shown this once.")
+    elif "scope" in answer:
+        print(f"Done: {answer['scope']}")
+
+
+def _action(actions: "Any", name: str, does: str, *needs: str) -> argparse.ArgumentParser:
+    options = actions.add_parser(name, help=does, description=does)
+    options.add_argument("--json", action="store_true", help="print one line of JSON")
+    for need in needs:
+        options.add_argument(need, choices=ROLES if need == "role" else None)
+    return options

@@ -1,0 +1,32 @@
+"""Arguments and results of the tools that share memories."""
+
+from zero_memory.contracts.memory import ScopeName
+from zero_memory.contracts.model import Arguments, MemoryId, Result
+
+
+class ShareArguments(Arguments):
+    """What `share` takes."""
+
+    memory_id: MemoryId
+    scope: ScopeName
+
+
+class UnshareArguments(Arguments):
+    """What `unshare` takes; without a scope, the sharing to all of them ends."""
+
+    memory_id: MemoryId
+    scope: ScopeName | None = None
+
+
+class SharingResult(Result):
+    """Where a memory is shared to now.
+
+    `shared_to` holds the paths of the caller's scopes among these, `shared_elsewhere` counts the
+    others.
+    """
+
+    id: str
+    shared_to: list[str]
+    shared_elsewhere: int
+    audit_id: str | None = None
+    changed: bool
