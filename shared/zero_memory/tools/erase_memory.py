@@ -1,9 +1,10 @@
 """The tool `erase_memory`."""
 
-from zero_memory.contracts.errors import validation_failed
+from zero_memory.contracts.errors import conflict, validation_failed
 from zero_memory.contracts.lifecycle import EraseArguments, EraseResult
 from zero_memory.memory.ages import timestamp
 from zero_memory.memory.erasure import erase
+from zero_memory.ports.table import TableUnavailable
 from zero_memory.scopes.caller import Caller
 from zero_memory.tools.services import Services
 from zero_memory.tools.standing import stand
@@ -23,7 +24,13 @@ def run(services: Services, caller: Caller, arguments: EraseArguments) -> EraseR
         memory_id=arguments.memory_id,
     )
     services.index.erase([arguments.memory_id])
-    services.table.scrub()
+    try:
+        services.table.scrub()
+    except TableUnavailable:
+        raise conflict(
+            "The memory is erased, but a file that held it is in use and keeps a copy; repeat "
+            "this call in a moment."
+        ) from None
     return EraseResult(
         id=arguments.memory_id, erased_at=timestamp(kept.at), erased_by=kept.principal
     )

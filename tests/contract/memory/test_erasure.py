@@ -1,5 +1,6 @@
 """Erasing: what is left of a memory, in the table and in every byte of a machine's home."""
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -271,3 +272,20 @@ def test_after_an_erasure_no_byte_of_the_text_is_in_any_file(home: Path):
     index.close()
     table.close()
     assert {word: holding(home, word.encode()) for word in words} == nowhere
+
+
+def test_a_file_that_is_in_use_is_said_and_cleared_by_another_call(home: Path):
+    table = SqliteTable(home / "table.sqlite3", busy_timeout=0.1)
+    ada = arrives(table, ManualClock())
+    memory_id = ada.knows("quixotic wombats")
+    reader = sqlite3.connect(home / "table.sqlite3", isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM items").fetchall()
+    with pytest.raises(Refusal) as refusal:
+        erase(ada, memory_id)
+    assert refused(refusal) == "conflict"
+    assert ada.lists() == []
+    reader.close()
+    erase(ada, memory_id)
+    assert holding(home, b"quixotic") == []
+    table.close()

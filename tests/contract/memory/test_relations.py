@@ -2,7 +2,9 @@
 
 import pytest
 
-from tests.contract.memory.people import Someone, refused
+from tests.clock import ManualClock
+from tests.contract.memory.people import Someone, arrives, refused
+from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.contracts.errors import Refusal
 from zero_memory.memory.linking import MAX_LINKS_OF_A_MEMORY
 from zero_memory.memory.model import (
@@ -78,7 +80,8 @@ def test_a_link_that_supersedes_retires_its_target(ada: Someone):
     assert refused(refusal) == "conflict"
 
 
-def test_a_memory_has_no_more_links_than_a_revision_can_carry(ada: Someone):
+def test_a_memory_has_no_more_links_than_a_revision_can_carry(sqlite_table: SqliteTable):
+    ada = arrives(sqlite_table, ManualClock())
     source = ada.knows("source", entities=tuple(f"entity {number}" for number in range(32)))
     targets = [ada.knows(f"target {number}") for number in range(MAX_LINKS_OF_A_MEMORY + 1)]
     for target in targets[:-1]:
