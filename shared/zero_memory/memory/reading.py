@@ -1,6 +1,6 @@
 """Memories by id, for a caller: the one way from ids to what may be shown."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from zero_memory.memory.model import Body, Meta, StoredBody
@@ -29,6 +29,13 @@ def load_visible(table: Table, memory_ids: Sequence[str], read_set: ReadSet) -> 
         for meta in found
         if meta is not None and visible(meta.scope, meta.shared_to, read_set)
     }
+
+
+def seen_successors(table: Table, metas: Iterable[Meta], read_set: ReadSet) -> dict[str, str]:
+    """What superseded each of these memories, by their ids, as far as the caller may see it."""
+    successors = {meta.memory_id: meta.superseded_by for meta in metas if meta.superseded_by}
+    seen = load_visible(table, list(successors.values()), read_set) if successors else {}
+    return {each: successor for each, successor in successors.items() if successor in seen}
 
 
 def with_bodies(table: Table, metas: Sequence[Meta]) -> list[Memory]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from zero_memory.contracts.errors import conflict
+from zero_memory.contracts.errors import conflict, validation_failed
 from zero_memory.memory.canonical import digest
 from zero_memory.memory.changing import must_write, visible_memory
 from zero_memory.memory.linking import links_of
@@ -12,7 +12,7 @@ from zero_memory.memory.rights import Rights
 from zero_memory.memory.state import must_be_loop
 from zero_memory.memory.write import Destination, Draft, Submission, Written, must_fit, remember
 from zero_memory.ports.clock import Clock
-from zero_memory.ports.table import Table
+from zero_memory.ports.table import LimitExceeded, Table
 from zero_memory.scopes.caller import Caller
 
 
@@ -27,10 +27,11 @@ def revise(
     read_passage: Callable[[str], Passage],
     conversation: str | None = None,
 ) -> Written:
-    """Put a corrected wording in a memory's place: same scope, kind, entities and links.
+    """Put a corrected wording in a memory's place: same scope, kind, entities, links and shares.
 
     The same wording again changes nothing. Raises Refusal: `not_found`, `forbidden`, `conflict`
-    for a memory that no longer holds, `validation_failed` for a loop that is too long.
+    for a memory that no longer holds, `validation_failed` for a loop that is too long, and for
+    more entities, links and shares than one transaction carries over.
     """
     meta = visible_memory(table, rights, memory_id)
     must_write(rights, meta)
@@ -43,11 +44,20 @@ def revise(
         entities=_entities(table, meta),
         supersedes=(memory_id,),
         inherited_links=tuple((each.link, each.target) for each in links_of(table, memory_id)),
+        shared_to=meta.shared_to,
         gesture="revise",
         all_or_none=True,
     )
-    to = Destination(meta.scope, meta.owner, conversation)
-    return remember(table, clock, Submission(caller, rights, draft, to), read_passage)
+    submission = Submission(
+        caller, rights, draft, Destination(meta.scope, meta.owner, conversation)
+    )
+    try:
+        return remember(table, clock, submission, read_passage)
+    except LimitExceeded:
+        raise validation_failed(
+            "This memory has too many entities, links and shares to carry over at once; unshare "
+            "it from some scopes, or write it anew with remember and supersedes."
+        ) from None
 
 
 def close_with_outcome(

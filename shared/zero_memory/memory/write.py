@@ -35,6 +35,7 @@ from zero_memory.memory.model import (
     Meta,
     Passage,
     SearchRecord,
+    SharedMemory,
     StoredBody,
     Wording,
     timeline_of,
@@ -72,8 +73,8 @@ class Draft:
     """What somebody asks to be remembered.
 
     `source_json` is their `source` as JSON text. `gesture` is what the audit calls the end of a
-    superseded memory; `all_or_none` fails the write unless all of them end. `inherited_links` come
-    from a predecessor, whatever the caller may see of their targets.
+    superseded memory; `all_or_none` fails the write unless all of them end. `inherited_links` and
+    `shared_to` come from a predecessor, whatever the caller may see of their targets and scopes.
     """
 
     content: str
@@ -91,6 +92,7 @@ class Draft:
     gesture: Literal["supersede", "revise", "close"] = "supersede"
     all_or_none: bool = False
     inherited_links: tuple[tuple[LinkType, str], ...] = ()
+    shared_to: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -425,6 +427,7 @@ def _create(
         conversation=to.conversation,
         thread=to.thread,
         body=body if inline else None,
+        shared_to=draft.shared_to,
     )
     birth = Change(None, meta, "remember")
     actions = effects(birth, _audit(submission, birth, now))
@@ -433,6 +436,7 @@ def _create(
     actions.append(Put(SearchRecord(to.scope, memory_id, passage)))
     actions.append(Put(Wording(to.owner, meta.folded, memory_id)))
     actions.extend(mentions(to.scope, memory_id, entities))
+    actions.extend(Put(SharedMemory(scope, memory_id, body.entities)) for scope in draft.shared_to)
     retired = {change.after.memory_id for change in changes}
     actions.extend(_links(draft, memory_id, now, written_anyway=retired))
     actions.extend(_retiring(submission, changes, now))

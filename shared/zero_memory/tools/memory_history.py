@@ -16,7 +16,7 @@ from zero_memory.memory.ages import timestamp
 from zero_memory.memory.history import History, history
 from zero_memory.memory.model import AuditRecord, Dispute
 from zero_memory.memory.preview import preview
-from zero_memory.memory.reading import Memory
+from zero_memory.memory.reading import Memory, load_visible
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.cursors import seal, seal_key_of, unseal
 from zero_memory.scopes.visibility import ReadSet, seen_in, shown_places
@@ -43,21 +43,32 @@ def run(services: Services, caller: Caller, arguments: HistoryArguments) -> Hist
     if found.next is not None:
         key = seal_key_of(services.table, caller.person)
         cursor = seal(found.next, key=key, query=query)
-    return _answer(found, rights.read_set, cursor)
+    seen = load_visible(services.table, _named(found), rights.read_set)
+    return _answer(found, rights.read_set, frozenset(seen), cursor)
 
 
-def _answer(found: History, read_set: ReadSet, cursor: str | None) -> HistoryResult:
+def _named(found: History) -> list[str]:
+    """The other memories that the states of this one name."""
+    states = (json.loads(state) for each in found.audits for state in (each.before, each.after))
+    named = [state.get(name) for state in states if state for name in ("superseded_by", "link")]
+    named += [memory.meta.superseded_by for memory in found.versions]
+    return [each[1] if isinstance(each, list) else each for each in named if each is not None]
+
+
+def _answer(
+    found: History, read_set: ReadSet, seen: frozenset[str], cursor: str | None
+) -> HistoryResult:
     meta = found.meta
     return HistoryResult(
         id=meta.memory_id,
         scope=seen_in(meta.scope, meta.shared_to, read_set) or "",
         live=meta.live,
         lives=[LifeSpan(start=timestamp(life.start), end=_time(life.end)) for life in meta.alive],
-        versions=[_version(memory, read_set) for memory in found.versions],
+        versions=[_version(memory, read_set, seen) for memory in found.versions],
         links=[LinkEnd(type=each.link, id=each.target) for each in found.links_out],
         linked_from=[LinkEnd(type=each.link, id=each.source) for each in found.links_in],
         dispute=_dispute(found.dispute) if found.dispute else None,
-        audit=[_entry(record, read_set) for record in found.audits],
+        audit=[_entry(record, read_set, seen) for record in found.audits],
         cursor=cursor,
     )
 
@@ -66,7 +77,7 @@ def _time(at: int | None) -> str | None:
     return None if at is None else timestamp(at)
 
 
-def _version(memory: Memory, read_set: ReadSet) -> Version:
+def _version(memory: Memory, read_set: ReadSet, seen: frozenset[str]) -> Version:
     meta = memory.meta
     text, truncated = preview(memory.body.content, _PREVIEW)
     return Version(
@@ -78,7 +89,7 @@ def _version(memory: Memory, read_set: ReadSet) -> Version:
         author=meta.author,
         created_at=timestamp(meta.created_at),
         live=meta.live,
-        superseded_by=meta.superseded_by,
+        superseded_by=meta.superseded_by if meta.superseded_by in seen else None,
     )
 
 
@@ -92,7 +103,7 @@ def _dispute(dispute: Dispute) -> DisputeView:
     )
 
 
-def _entry(record: AuditRecord, read_set: ReadSet) -> AuditEntry:
+def _entry(record: AuditRecord, read_set: ReadSet, seen: frozenset[str]) -> AuditEntry:
     return AuditEntry(
         audit_id=record.audit_id,
         action=record.action,
@@ -101,13 +112,15 @@ def _entry(record: AuditRecord, read_set: ReadSet) -> AuditEntry:
         revision=record.revision,
         reason=record.reason,
         undoes=record.undoes,
-        before=_shown(json.loads(record.before), read_set),
-        after=_shown(json.loads(record.after), read_set) or {},
+        before=_shown(json.loads(record.before), read_set, seen),
+        after=_shown(json.loads(record.after), read_set, seen) or {},
     )
 
 
-def _shown(state: dict[str, Any] | None, read_set: ReadSet) -> dict[str, Any] | None:
-    """A recorded state as people read it: times in words, scopes by the paths that they know."""
+def _shown(
+    state: dict[str, Any] | None, read_set: ReadSet, seen: frozenset[str]
+) -> dict[str, Any] | None:
+    """A recorded state as people read it: times in words, and nothing that they may not see."""
     if state is None:
         return None
     shown = {name: value for name, value in state.items() if name not in _OF_PLACES}
@@ -115,6 +128,10 @@ def _shown(state: dict[str, Any] | None, read_set: ReadSet) -> dict[str, Any] | 
         shown["scope"] = read_set.paths.get(shown["scope"])
     if "shared_to" in shown:
         shown["shared_to"] = shown_places(shown["shared_to"], read_set)
+    if shown.get("superseded_by") not in seen and "superseded_by" in shown:
+        shown["superseded_by"] = None
+    if shown.get("link") is not None and shown["link"][1] not in seen:
+        shown["link"] = [shown["link"][0], None]
     if "alive" in shown:
         shown["alive"] = [
             {"start": timestamp(life["start"]), "end": _time(life.get("end"))}

@@ -4,7 +4,7 @@ import re
 
 from zero_memory.contracts.errors import not_found
 from zero_memory.contracts.memory import WholeMemory
-from zero_memory.memory.reading import load_visible, with_bodies
+from zero_memory.memory.reading import load_visible, seen_successors, with_bodies
 from zero_memory.scopes.caller import Caller
 from zero_memory.tools.services import Services
 from zero_memory.tools.standing import stand
@@ -19,6 +19,7 @@ def read(services: Services, caller: Caller, uri: str) -> WholeMemory:
     if named is not None:
         read_set = stand(services, caller).rights().read_set
         metas = load_visible(services.table, [named[1]], read_set)
+        successors = seen_successors(services.table, metas.values(), read_set)
         for memory in with_bodies(services.table, list(metas.values())):
-            return whole(memory, read_set, services.clock.now())
+            return whole(memory, read_set, services.clock.now(), successors)
     raise not_found("There is no such memory; recall or list_memories give the ids of yours.")

@@ -13,7 +13,7 @@ from zero_memory.memory.ages import age, moment, timestamp
 from zero_memory.memory.canonical import canonical
 from zero_memory.memory.guard import refuse_secrets, strip_credentials
 from zero_memory.memory.model import Body
-from zero_memory.memory.reading import load_visible, with_bodies
+from zero_memory.memory.reading import load_visible, seen_successors, with_bodies
 from zero_memory.retrieval.excerpt import excerpt
 from zero_memory.retrieval.gather import Query
 from zero_memory.retrieval.recall import Ranked, ask, recall
@@ -62,9 +62,10 @@ def _by_id(services: Services, standing: Standing, ids: list[str]) -> RecallResu
         services.table, [metas[memory_id] for memory_id in ids if memory_id in metas]
     )
     found = {memory.meta.memory_id for memory in memories}
+    successors = seen_successors(services.table, metas.values(), read_set)
     now = services.clock.now()
     return RecallResult(
-        memories=[whole(memory, read_set, now) for memory in memories],
+        memories=[whole(memory, read_set, now, successors) for memory in memories],
         missing=[memory_id for memory_id in ids if memory_id not in found],
         session=standing.state(),
     )
@@ -89,6 +90,9 @@ def _by_query(services: Services, standing: Standing, arguments: RecallArguments
         memory.meta.memory_id: memory.body
         for memory in with_bodies(services.table, [each.meta for each in found.ranked])
     }
+    successors = seen_successors(
+        services.table, (each.meta for each in found.ranked), standing.rights().read_set
+    )
     now = services.clock.now()
     return RecallResult(
         hits=[
@@ -98,6 +102,7 @@ def _by_query(services: Services, standing: Standing, arguments: RecallArguments
                 read_set,
                 now,
                 query,
+                successor=successors.get(each.meta.memory_id),
                 explain=arguments.explain,
             )
             for each in found.ranked
@@ -111,7 +116,14 @@ def _by_query(services: Services, standing: Standing, arguments: RecallArguments
 
 
 def _hit(
-    each: Ranked, body: Body, read_set: ReadSet, now: int, query: Query, *, explain: bool
+    each: Ranked,
+    body: Body,
+    read_set: ReadSet,
+    now: int,
+    query: Query,
+    *,
+    successor: str | None,
+    explain: bool,
 ) -> Hit:
     meta, fused = each.meta, each.fused
     text, truncated = excerpt(
@@ -129,7 +141,7 @@ def _hit(
         age=age(meta.created_at, now),
         legs=[LegRank(leg=leg, rank=rank) for leg, rank in fused.legs],
         disputed=True if meta.dispute else None,
-        superseded_by=meta.superseded_by,
+        superseded_by=successor,
         factors=dict(each.factors) if explain else None,
     )
 

@@ -1,6 +1,7 @@
 """A memory, whole, as the wire has it."""
 
 import json
+from collections.abc import Mapping
 
 from zero_memory.contracts.memory import WholeMemory
 from zero_memory.memory.ages import age, timestamp
@@ -14,8 +15,10 @@ from zero_memory.scopes.visibility import (
 )
 
 
-def whole(memory: Memory, read_set: ReadSet, now: int) -> WholeMemory:
-    """Everything that a memory holds, live or not."""
+def whole(
+    memory: Memory, read_set: ReadSet, now: int, successors: Mapping[str, str]
+) -> WholeMemory:
+    """Everything that a memory holds, live or not; `successors` are those that may be shown."""
     meta, body = memory.meta, memory.body
     return WholeMemory(
         id=meta.memory_id,
@@ -37,7 +40,7 @@ def whole(memory: Memory, read_set: ReadSet, now: int) -> WholeMemory:
         live=meta.live,
         invalidated_at=timestamp(meta.invalidated_at) if meta.invalidated_at else None,
         invalidated_reason=meta.invalidated_reason,
-        superseded_by=meta.superseded_by,
+        superseded_by=successors.get(meta.memory_id),
         revision=meta.revision,
         source=json.loads(body.source_json) if body.source_json else None,
     )
