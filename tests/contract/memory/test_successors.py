@@ -3,11 +3,12 @@
 import pytest
 
 from tests.clock import ManualClock
-from tests.contract.memory.people import Someone, refused
+from tests.contract.memory.people import Someone, arrives, refused
+from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.contracts.errors import Refusal
 from zero_memory.memory.model import LinkIn, LinkOut, Mention
 from zero_memory.memory.reading import with_bodies
-from zero_memory.tools import close_loop, restore_memory, revise
+from zero_memory.tools import close_loop, link, recall, restore_memory, revise, share
 
 NOBODY = "mem_00000000000000000000000000"
 
@@ -139,3 +140,29 @@ def test_an_outcome_of_a_loop_that_was_closed_without_one_is_not_stored(ada: Som
         ada.calls(close_loop.TOOL, memory_id=loop, outcome="ported")
     assert refused(refusal) == "conflict"
     assert ada.lists() == []
+
+
+def test_a_revision_stays_shared_where_the_wording_was(ada: Someone, ben: Someone):
+    api, team = ada.project("api"), ada.project("team")
+    ada.lets_in(ben, team, "reader")
+    first = ada.at(api).knows("cache port 6379", entities=("cache",))
+    ada.calls(share.TOOL, memory_id=first, scope=team.path)
+    revised = ada.calls(revise.TOOL, memory_id=first, content="cache port 6380").id
+    assert [hit.id for hit in ben.calls(recall.TOOL, query="cache port").hits] == [revised]
+    assert ben.lists() == [revised]
+    ada.restores(first, ada.audits(first)[-1].audit_id)
+    assert ben.lists() == [first]
+
+
+def test_what_one_transaction_cannot_carry_over_is_refused(sqlite_table: SqliteTable):
+    ada = arrives(sqlite_table, ManualClock())
+    first = ada.knows("one", entities=tuple(f"entity {number}" for number in range(32)))
+    for number in range(16):
+        target = ada.knows(f"target {number}")
+        ada.calls(link.TOOL, src=first, dst=target, type="relates_to")
+    for number in range(6):
+        ada.calls(share.TOOL, memory_id=first, scope=ada.project(f"team-{number}").path)
+    with pytest.raises(Refusal) as refusal:
+        ada.calls(revise.TOOL, memory_id=first, content="two")
+    assert refused(refusal) == "validation_failed"
+    assert ada.meta(first).live
