@@ -10,6 +10,11 @@ import pytest
 
 from tests.samples import REPOSITORY
 
+# These tests may themselves be run by make, which tells the makes below it so.
+_OWN = {
+    name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))
+}
+
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
@@ -33,7 +38,7 @@ def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["make", *arguments],
         cwd=folder,
-        env={**os.environ, "MAKEFLAGS": ""},
+        env=_OWN,
         capture_output=True,
         text=True,
         check=False,
