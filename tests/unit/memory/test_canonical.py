@@ -48,6 +48,11 @@ def test_each_kind_has_keys_of_its_own():
     assert folded_digest("fact", "one") != folded_digest("gotcha", "one")
 
 
+def test_two_spellings_of_a_composed_letter_are_one():
+    assert digest("fact", "caf\u00e9") == digest("fact", "cafe\u0301")
+    assert digest("fact", "cafe") != digest("fact", "caf\u00e9")
+
+
 @given(st.text())
 def test_canonical_and_folded_forms_are_final(text: str):
     assert canonical(canonical(text)) == canonical(text)
