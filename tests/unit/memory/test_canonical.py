@@ -59,8 +59,8 @@ def test_canonical_and_folded_forms_are_final(text: str):
     assert fold(fold(text)) == fold(text)
 
 
-@given(st.text())
-def test_line_ends_outer_blanks_and_composition_do_not_count(text: str):
+@given(st.text(st.characters(exclude_characters="\r")))
+def test_line_ends_and_outer_blanks_do_not_count(text: str):
     assert digest("fact", f" \n{text}\r\n") == digest("fact", text)
     assert digest("fact", text.replace("\n", "\r\n")) == digest("fact", text)
 
