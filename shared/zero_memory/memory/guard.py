@@ -104,7 +104,7 @@ def strip_credentials(hint: str) -> str:
 
 
 _NO_PORT = r"(?!\d{0,5}(?:[/?#\s]|$))"  # what follows the colon is no port, so it is a password
-_URL_USER = re.compile(rf"://(?:[^\s/?#]*@|[^\s/?#@:]*:{_NO_PORT}[^\s@]{{1,256}}@(?:[^\s/?#]*@)?)")
+_URL_USER = re.compile(rf"://(?:[^\s/?#]*@|[^\s/?#@:]*:{_NO_PORT}[^\s@]{{1,256}}@)+")
 _REMOTE_USER = re.compile(r"^\s*[^\s/@:]+:[^\s/\\@]+@(?=[^\s/@:]+[:/])")
 
 

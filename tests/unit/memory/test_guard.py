@@ -3,8 +3,9 @@ import sys
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+
 from tests.unit.memory.credentials import (
     AROUND,
     CREDENTIALS,
@@ -13,7 +14,6 @@ from tests.unit.memory.credentials import (
     lookalikes,
     seeded,
 )
-
 from zero_memory.contracts.errors import ErrorCode, Refusal
 from zero_memory.memory.guard import find_secret, refuse_secrets, strip_credentials, text_leaves
 
@@ -268,6 +268,7 @@ def test_stripping_a_hint_twice_changes_nothing_more(hint: str) -> None:
 
 
 @given(st.text("ab:/@#?.1 ", max_size=40))
+@example("@::?@")
 def test_a_stripped_hint_holds_no_url_with_a_password(tail: str) -> None:
     found = find_secret(strip_credentials(f"https://{tail}"))
     assert found is None
