@@ -20,19 +20,21 @@ class Question:
 
 QUESTIONS = (
     Question("How does a script learn that the command was refused?", "command line is wrong"),
-    Question("How expensive is it to spawn version control?", "costs some 5 ms"),
+    Question("How are the tests started?", "runs every gate"),
     Question("Is a giant upload buffered in full?", "drained, not kept"),
     Question("Why is the neural network brought up so early?", "loaded before the service"),
     Question(
-        "Why are there so many small Lambdas instead of a single one?",
-        "loads what that tool needs",
+        "How does a program learn when the first call may come?",
+        "exactly one line when the first request",
     ),
     Question(
         "How does a fresh statement show up before the background job has processed it?",
         "finds the memory by its marker",
     ),
     Question("Who verifies the caller's identity?", "The entry point decides who calls"),
-    Question("Do linked checkouts count as separate workspaces?", "repository are one project"),
+    Question(
+        "Which file must I save to have everything again elsewhere?", "what a backup must hold"
+    ),
     Question(
         "Which dependency directions are forbidden between modules?",
         "The domain imports no adapter",

@@ -29,7 +29,7 @@ TEXTS: dict[str, str] = {
     "Greek": "\u0386\u03bd\u03b8\u03c1\u03c9\u03c0\u03bf\u03c2 \u03c3\u03bf\u03c6\u03cc\u03c2",
     "Cyrillic": "Съешь же ещё этих мягких французских булок",
     "Hebrew": "\u05e9\u05c1\u05b8\u05dc\u05d5\u05b9\u05dd \u05e2\u05d5\u05dc\u05dd",
-    "Arabic": "\u0627\u0644\u0633\u064e\u0651\u0644\u0627\u0645\u064f ﷺ \u200f\u0639\u0627\u0644\u0645\u200f",
+    "Arabic": "\u0627\u0644\u0633\u064e\u0651\u0644\u0627\u0645\u064f ﷺ \u200f",
     "Devanagari": "\u0939\u093f\u0928\u094d\u0926\u0940 \u0915\u094d\u0937",
     "Tamil": "\u0ba4\u0bae\u0bbf\u0bb4\u0bcd",
     "Thai": "ภาษาไทย\u0e33",
