@@ -12,6 +12,8 @@ from zero_memory.client.failure import USAGE, Failure
 
 COMMANDS = {
     "admin": ("zero_memory.admin.commands", "people, tokens and scopes, for who runs the service"),
+    "export": ("zero_memory.client.exporting", "write every memory that you may read to a folder"),
+    "import": ("zero_memory.client.importing", "import notes, and what zm export wrote"),
     "login": ("zero_memory.client.login", "store a service's URL and your token"),
     "mcp": ("zero_memory.client.bridge", "MCP over stdio, for clients that speak only that"),
     "recall": ("zero_memory.client.recall", "search what is remembered"),

@@ -20,7 +20,7 @@ from zero_memory.portability.model import (
     Vectors,
     Window,
 )
-from zero_memory.portability.names import Names, names_for, scope_name
+from zero_memory.portability.names import Names, names_for, scope_name, targets_of
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import Table, ref
 from zero_memory.scopes.access import Access
@@ -152,36 +152,37 @@ def _portable(table: Table, access: Access, batch: Sequence[_Loaded]) -> Iterato
     principals = {loaded.memory.meta.author for loaded in batch}
     principals |= {dispute.principal for loaded in batch for dispute in loaded.disputes}
     audits = [record for loaded in batch for record in loaded.audits or ()]
-    names = names_for(table, access, principals, audits)
     targets = [link.target for loaded in batch for link in loaded.links]
-    hidden = hidden_targets(table, access, targets)
+    targets += [each for loaded in batch if (each := loaded.memory.meta.superseded_by) is not None]
+    targets += [target for record in audits for target in targets_of(record)]
+    names = names_for(table, access, principals, audits, hidden_targets(table, access, targets))
     for loaded in batch:
-        links = [link for link in loaded.links if link.target not in hidden]
-        yield _exported(loaded, names, links)
+        yield _exported(loaded, names)
 
 
-def hidden_targets(table: Table, access: Access, targets: Sequence[str]) -> set[str]:
+def hidden_targets(table: Table, access: Access, targets: Sequence[str]) -> frozenset[str]:
     """Those of these memories that are there, and that the caller may not see."""
     distinct = list(dict.fromkeys(targets))
     if not distinct:
-        return set()
+        return frozenset()
     read_set = ReadSet({each.scope: each.path for each in access.memberships})
     metas = table.get_many([ref(Meta, target) for target in distinct])
-    return {
+    return frozenset(
         meta.memory_id
         for meta in metas
         if meta is not None and not visible(meta.scope, meta.shared_to, read_set)
-    }
+    )
 
 
-def _exported(loaded: _Loaded, names: Names, links: Sequence[LinkOut]) -> Portable:
+def _exported(loaded: _Loaded, names: Names) -> Portable:
     meta, body = loaded.memory.meta, loaded.memory.body
+    superseded_by = None if meta.superseded_by in names.hidden else meta.superseded_by
     return Portable(
         zero_memory=FORMAT,
         id=meta.memory_id,
         kind=meta.kind,
         scope=names.scope(meta.scope),
-        state=state_of(meta),
+        state=_state(meta, superseded_by),
         created_at=timestamp(meta.created_at),
         author=names.principal(meta.author),
         author_kind=meta.author_kind,
@@ -195,9 +196,13 @@ def _exported(loaded: _Loaded, names: Names, links: Sequence[LinkOut]) -> Portab
             for life in meta.alive
         ),
         reason=meta.invalidated_reason,
-        superseded_by=meta.superseded_by,
+        superseded_by=superseded_by,
         checked_at=timestamp(meta.checked_at) if meta.checked_at is not None else None,
-        links=tuple(Link(each.link, each.target, timestamp(each.created_at)) for each in links),
+        links=tuple(
+            Link(each.link, each.target, timestamp(each.created_at))
+            for each in loaded.links
+            if each.target not in names.hidden
+        ),
         shared_to=tuple(names.scope(each) for each in meta.shared_to),
         thread=meta.thread,
         conversation=_token(meta.conversation, meta.author),
@@ -209,11 +214,10 @@ def _exported(loaded: _Loaded, names: Names, links: Sequence[LinkOut]) -> Portab
     )
 
 
-def state_of(meta: Meta) -> State:
-    """Whether a memory holds, and why not."""
+def _state(meta: Meta, superseded_by: str | None) -> State:
     if meta.live:
         return "live"
-    return "invalid" if meta.superseded_by is None else "superseded"
+    return "invalid" if superseded_by is None else "superseded"
 
 
 def _past(loaded: _Loaded, names: Names) -> Past | None:

@@ -89,14 +89,15 @@ class Importer:
         try:
             if self._is_late():
                 return Imported(source.path, "deferred")
-            refuse_secrets([("path", source.path)])
             if source.format == "jsonl":
-                return self._record(source, read_line(source.text))
-            # The whole file, before anything of it reaches a model, the index or the table.
-            refuse_secrets([("text", source.text)])
+                memory = read_line(source.text)
+                _refuse_texts(memory)
+                return self._record(source, memory)
             file = read_frontmatter(source.text)
             if file is not None and is_exported(file):
                 return self._exported(source, read_file(file))
+            # The whole file, before anything of it reaches a model, the index or the table.
+            refuse_secrets([("path", source.path), ("text", source.text)])
             return self._notes(source, file)
         except Refusal as refusal:
             return Imported(source.path, "refused", refusal=refusal)
@@ -105,7 +106,6 @@ class Importer:
         return self.clock.now() >= self.until
 
     def _record(self, source: Source, memory: Portable) -> Imported:
-        _refuse_texts(memory)
         if "admin" not in self.caller.grants:
             raise forbidden(
                 "Memories with their past are restored with a token that holds admin. With this "
@@ -122,13 +122,15 @@ class Importer:
         return Imported(source.path, restored.status, (restored.memory_id,))
 
     def _exported(self, source: Source, memory: Portable) -> Imported:
+        _refuse_texts(memory)
         read_set = self.destinations.rights().read_set
         here = load_visible(self.table, [memory.id], read_set).get(memory.id)
         if here is None or here.digest == digest(memory.kind, memory.content):
             return self._record(source, memory)
-        _refuse_texts(memory)
-        return self._write(
-            source,
+        # The ledger knows it by its id, wherever the file was put.
+        edited = replace(source, path=f"zm://memory/{memory.id}")
+        imported = self._write(
+            edited,
             to=Destination(here.scope, here.owner),
             draft=Draft(
                 memory.content,
@@ -140,6 +142,7 @@ class Importer:
             parts=[Section("", memory.content)],
             replaces=(here.memory_id,),
         )
+        return replace(imported, path=source.path)
 
     def _notes(self, source: Source, file: Fronted | None) -> Imported:
         fields = file.fields if file is not None else {}

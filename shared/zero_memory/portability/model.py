@@ -14,6 +14,7 @@ from zero_memory.contracts.kinds import AuthorKind, Kind, LinkType
 from zero_memory.contracts.model import MAX_CONTENT_CHARACTERS, MAX_ENTITIES
 from zero_memory.memory.lifecycle import MAX_LIVES
 from zero_memory.memory.linking import MAX_LINKS_OF_A_MEMORY
+from zero_memory.memory.sharing import MAX_SHARED_TO
 
 FORMAT = 1
 
@@ -125,7 +126,7 @@ class Portable(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     superseded_by: _MemoryId | None = None
     checked_at: _Time | None = None
     links: Annotated[tuple[Link, ...], Limit(max_length=4 * MAX_LINKS_OF_A_MEMORY)] = ()
-    shared_to: Annotated[tuple[_Name, ...], Limit(max_length=100)] = ()
+    shared_to: Annotated[tuple[_Name, ...], Limit(max_length=MAX_SHARED_TO)] = ()
     thread: _Name | None = None
     conversation: _Name | None = None
     source: dict[str, Any] | None = None

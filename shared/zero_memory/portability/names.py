@@ -6,7 +6,7 @@ scope that they are not in is `elsewhere`, a person who left is a former member.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,10 +42,14 @@ def _with_maker(path: str, maker: str, named: str) -> str:
 
 @dataclass(frozen=True)
 class Names:
-    """A caller's portable names, of the scopes that they are in and of some principals."""
+    """A caller's portable names, of the scopes that they are in and of some principals.
+
+    `hidden` are memories that the caller may not see, and so are not named.
+    """
 
     access: Access
     people: Mapping[str, str]
+    hidden: frozenset[str] = frozenset()
 
     def scope(self, scope: str) -> str:
         """The portable name of a scope by its id."""
@@ -59,7 +63,12 @@ class Names:
 
     def state(self, text: str) -> dict[str, Any] | None:
         """One side of an audit record, with portable names in it."""
-        return renamed(json.loads(text), self.scope, self.principal)
+        state = renamed(json.loads(text), self.scope, self.principal)
+        if state is not None and state.get("superseded_by") in self.hidden:
+            state["superseded_by"] = None
+        if state is not None and (state.get("link") or ("", ""))[1] in self.hidden:
+            del state["link"]
+        return state
 
 
 def renamed(
@@ -78,8 +87,20 @@ def renamed(
     return named
 
 
+def targets_of(record: AuditRecord) -> Iterator[str]:
+    """The other memories that a record names."""
+    for text in (record.before, record.after):
+        state: dict[str, Any] = json.loads(text) or {}
+        yield from (each for each in [state.get("superseded_by")] if each is not None)
+        yield from (state.get("link") or ())[1:]
+
+
 def names_for(
-    table: Table, access: Access, principals: Iterable[str], audits: Iterable[AuditRecord]
+    table: Table,
+    access: Access,
+    principals: Iterable[str],
+    audits: Iterable[AuditRecord],
+    hidden: frozenset[str],
 ) -> Names:
     """The names of these principals, and of all that these records speak of."""
     mentioned = {*principals}
@@ -89,4 +110,4 @@ def names_for(
             state: dict[str, Any] = json.loads(text) or {}
             if "owner" in state:
                 mentioned.add(state["owner"])
-    return Names(access, shown_people(table, mentioned))
+    return Names(access, shown_people(table, mentioned), hidden)

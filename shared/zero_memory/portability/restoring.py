@@ -32,6 +32,7 @@ from zero_memory.memory.model import (
     Meta,
     Passage,
     SearchRecord,
+    SharedMemory,
     StoredBody,
     Wording,
     timeline_of,
@@ -151,8 +152,11 @@ def _rebuilt(
         agent_name=memory.agent_name,
         source_json=None if memory.source is None else json.dumps(memory.source),
     )
+    # What succeeded it may be somebody else's here, whose memory is not to be written at.
+    successors = [memory.superseded_by] if memory.superseded_by is not None else []
+    unseen = hidden_targets(to.table, to.access, successors)
     inline = len(msgspec.json.encode(body)) <= INLINE_BODY_BYTES
-    shared = [to.find(name) for name in memory.shared_to]
+    shared = {each.scope: each for each in map(to.find, memory.shared_to) if each is not None}
     meta = Meta(
         memory_id=memory.id,
         scope=scope.scope,
@@ -174,11 +178,13 @@ def _rebuilt(
         body=body if inline else None,
         invalidated_at=ended,
         invalidated_reason=memory.reason,
-        superseded_by=memory.superseded_by,
+        superseded_by=None if memory.superseded_by in unseen else memory.superseded_by,
         checked_at=None if memory.checked_at is None else moment("checked_at", memory.checked_at),
         # Sharing grants reading, which an importer can do only where they may write.
         shared_to=tuple(
-            each.scope for each in shared if each is not None and each.role != "reader"
+            each.scope
+            for each in shared.values()
+            if each.role != "reader" and each.scope != scope.scope
         ),
         dispute=memory.past.dispute if memory.past else None,
     )
@@ -291,6 +297,7 @@ def _main(meta: Meta, body: Body, passage: Passage, last: AuditRecord) -> list[A
         actions.append(Put(StoredBody(meta.memory_id, body)))
     actions.append(Put(SearchRecord(meta.scope, meta.memory_id, passage)))
     actions.append(Put(Wording(meta.owner, meta.folded, meta.memory_id)))
+    actions += [Put(SharedMemory(each, meta.memory_id, body.entities)) for each in meta.shared_to]
     return actions + mentions(meta.scope, meta.memory_id, distinct_names(body.entities))
 
 

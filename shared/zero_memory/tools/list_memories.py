@@ -1,5 +1,7 @@
 """The tool `list_memories`."""
 
+from collections.abc import Mapping
+
 from zero_memory.contracts.memory import ListArguments, ListedMemory, ListResult
 from zero_memory.memory.ages import age, moment, timestamp
 from zero_memory.memory.ids import first_id_at, last_id_at
@@ -8,6 +10,7 @@ from zero_memory.memory.preview import preview
 from zero_memory.memory.reading import Memory, with_bodies
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.cursors import seal, seal_key_of, unseal
+from zero_memory.scopes.people import shown_people
 from zero_memory.scopes.visibility import ReadSet, is_shared_into, seen_in
 from zero_memory.tools.services import Services
 from zero_memory.tools.standing import stand
@@ -29,16 +32,15 @@ def run(services: Services, caller: Caller, arguments: ListArguments) -> ListRes
         behind=_behind(services, caller, arguments),
     )
     listed = list_live(services.table, read_set, wanted, limit=arguments.limit)
+    memories = with_bodies(services.table, listed.memories)
+    people = shown_people(services.table, [memory.meta.author for memory in memories])
     now = services.clock.now()
     cursor = None
     if listed.behind is not None:
         key = seal_key_of(services.table, caller.person)
         cursor = seal(listed.behind, key=key, query=_query(arguments))
     return ListResult(
-        memories=[
-            _listed(memory, read_set, now)
-            for memory in with_bodies(services.table, listed.memories)
-        ],
+        memories=[_listed(memory, read_set, now, people) for memory in memories],
         cursor=cursor,
     )
 
@@ -55,7 +57,7 @@ def _behind(services: Services, caller: Caller, arguments: ListArguments) -> str
     return unseal(arguments.cursor, key=key, query=_query(arguments))
 
 
-def _listed(memory: Memory, read_set: ReadSet, now: int) -> ListedMemory:
+def _listed(memory: Memory, read_set: ReadSet, now: int, people: Mapping[str, str]) -> ListedMemory:
     meta, body = memory.meta, memory.body
     text, truncated = preview(body.content, _PREVIEW)
     return ListedMemory(
@@ -65,7 +67,7 @@ def _listed(memory: Memory, read_set: ReadSet, now: int) -> ListedMemory:
         shared=is_shared_into(meta.scope, meta.shared_to, read_set) or None,
         preview=text,
         truncated=truncated,
-        author=meta.author,
+        author=people[meta.author],
         entities=list(body.entities),
         created_at=timestamp(meta.created_at),
         age=age(meta.created_at, now),

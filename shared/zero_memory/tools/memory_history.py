@@ -1,6 +1,7 @@
 """The tool `memory_history`."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from zero_memory.contracts.lifecycle import (
@@ -19,6 +20,7 @@ from zero_memory.memory.preview import preview
 from zero_memory.memory.reading import Memory, load_visible
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.cursors import seal, seal_key_of, unseal
+from zero_memory.scopes.people import shown_people
 from zero_memory.scopes.visibility import ReadSet, seen_in, shown_places
 from zero_memory.tools.services import Services
 from zero_memory.tools.standing import stand
@@ -44,7 +46,15 @@ def run(services: Services, caller: Caller, arguments: HistoryArguments) -> Hist
         key = seal_key_of(services.table, caller.person)
         cursor = seal(found.next, key=key, query=query)
     seen = load_visible(services.table, _named(found), rights.read_set)
-    return _answer(found, rights.read_set, frozenset(seen), cursor)
+    people = shown_people(services.table, _people(found))
+    return _answer(found, rights.read_set, frozenset(seen), people, cursor)
+
+
+def _people(found: History) -> list[str]:
+    """Everybody whom the history names."""
+    named = [each.principal for each in found.audits]
+    named += [memory.meta.author for memory in found.versions]
+    return [*named, found.dispute.principal] if found.dispute else named
 
 
 def _named(found: History) -> list[str]:
@@ -56,7 +66,11 @@ def _named(found: History) -> list[str]:
 
 
 def _answer(
-    found: History, read_set: ReadSet, seen: frozenset[str], cursor: str | None
+    found: History,
+    read_set: ReadSet,
+    seen: frozenset[str],
+    people: Mapping[str, str],
+    cursor: str | None,
 ) -> HistoryResult:
     meta = found.meta
     return HistoryResult(
@@ -64,11 +78,11 @@ def _answer(
         scope=seen_in(meta.scope, meta.shared_to, read_set) or "",
         live=meta.live,
         lives=[LifeSpan(start=timestamp(life.start), end=_time(life.end)) for life in meta.alive],
-        versions=[_version(memory, read_set, seen) for memory in found.versions],
+        versions=[_version(memory, read_set, seen, people) for memory in found.versions],
         links=[LinkEnd(type=each.link, id=each.target) for each in found.links_out],
         linked_from=[LinkEnd(type=each.link, id=each.source) for each in found.links_in],
-        dispute=_dispute(found.dispute) if found.dispute else None,
-        audit=[_entry(record, read_set, seen) for record in found.audits],
+        dispute=_dispute(found.dispute, people) if found.dispute else None,
+        audit=[_entry(record, read_set, seen, people) for record in found.audits],
         cursor=cursor,
     )
 
@@ -77,7 +91,9 @@ def _time(at: int | None) -> str | None:
     return None if at is None else timestamp(at)
 
 
-def _version(memory: Memory, read_set: ReadSet, seen: frozenset[str]) -> Version:
+def _version(
+    memory: Memory, read_set: ReadSet, seen: frozenset[str], people: Mapping[str, str]
+) -> Version:
     meta = memory.meta
     text, truncated = preview(memory.body.content, _PREVIEW)
     return Version(
@@ -86,29 +102,31 @@ def _version(memory: Memory, read_set: ReadSet, seen: frozenset[str]) -> Version
         scope=seen_in(meta.scope, meta.shared_to, read_set) or "",
         preview=text,
         truncated=truncated,
-        author=meta.author,
+        author=people[meta.author],
         created_at=timestamp(meta.created_at),
         live=meta.live,
         superseded_by=meta.superseded_by if meta.superseded_by in seen else None,
     )
 
 
-def _dispute(dispute: Dispute) -> DisputeView:
+def _dispute(dispute: Dispute, people: Mapping[str, str]) -> DisputeView:
     return DisputeView(
         id=dispute.dispute_id,
         raised_at=timestamp(dispute.raised_at),
-        raised_by=dispute.principal,
+        raised_by=people[dispute.principal],
         reason=dispute.reason,
         evidence=dispute.evidence,
     )
 
 
-def _entry(record: AuditRecord, read_set: ReadSet, seen: frozenset[str]) -> AuditEntry:
+def _entry(
+    record: AuditRecord, read_set: ReadSet, seen: frozenset[str], people: Mapping[str, str]
+) -> AuditEntry:
     return AuditEntry(
         audit_id=record.audit_id,
         action=record.action,
         at=timestamp(record.at),
-        by=record.principal,
+        by=people[record.principal],
         revision=record.revision,
         reason=record.reason,
         undoes=record.undoes,

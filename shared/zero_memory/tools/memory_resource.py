@@ -6,6 +6,7 @@ from zero_memory.contracts.errors import not_found
 from zero_memory.contracts.memory import WholeMemory
 from zero_memory.memory.reading import load_visible, seen_successors, with_bodies
 from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.people import shown_people
 from zero_memory.tools.services import Services
 from zero_memory.tools.standing import stand
 from zero_memory.tools.whole import whole
@@ -21,5 +22,6 @@ def read(services: Services, caller: Caller, uri: str) -> WholeMemory:
         metas = load_visible(services.table, [named[1]], read_set)
         successors = seen_successors(services.table, metas.values(), read_set)
         for memory in with_bodies(services.table, list(metas.values())):
-            return whole(memory, read_set, services.clock.now(), successors)
+            people = shown_people(services.table, [memory.meta.author])
+            return whole(memory, read_set, services.clock.now(), successors, people)
     raise not_found("There is no such memory; recall or list_memories give the ids of yours.")

@@ -18,6 +18,7 @@ from zero_memory.retrieval.excerpt import excerpt
 from zero_memory.retrieval.gather import Query
 from zero_memory.retrieval.recall import Ranked, ask, recall
 from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.people import shown_people
 from zero_memory.scopes.visibility import ReadSet, is_shared_into, seen_in
 from zero_memory.tools.services import Services
 from zero_memory.tools.standing import Standing, stand
@@ -63,9 +64,10 @@ def _by_id(services: Services, standing: Standing, ids: list[str]) -> RecallResu
     )
     found = {memory.meta.memory_id for memory in memories}
     successors = seen_successors(services.table, metas.values(), read_set)
+    people = shown_people(services.table, [memory.meta.author for memory in memories])
     now = services.clock.now()
     return RecallResult(
-        memories=[whole(memory, read_set, now, successors) for memory in memories],
+        memories=[whole(memory, read_set, now, successors, people) for memory in memories],
         missing=[memory_id for memory_id in ids if memory_id not in found],
         session=standing.state(),
     )

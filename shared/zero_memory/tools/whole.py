@@ -16,9 +16,16 @@ from zero_memory.scopes.visibility import (
 
 
 def whole(
-    memory: Memory, read_set: ReadSet, now: int, successors: Mapping[str, str]
+    memory: Memory,
+    read_set: ReadSet,
+    now: int,
+    successors: Mapping[str, str],
+    people: Mapping[str, str],
 ) -> WholeMemory:
-    """Everything that a memory holds, live or not; `successors` are those that may be shown."""
+    """Everything that a memory holds, live or not.
+
+    `successors` are those that may be shown, `people` what to show for each author.
+    """
     meta, body = memory.meta, memory.body
     return WholeMemory(
         id=meta.memory_id,
@@ -31,7 +38,7 @@ def whole(
         original=body.original,
         language=body.language,
         entities=list(body.entities),
-        author=meta.author,
+        author=people[meta.author],
         author_kind=meta.author_kind,
         agent_name=body.agent_name,
         authority=meta.authority,

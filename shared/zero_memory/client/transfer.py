@@ -1,0 +1,98 @@
+"""What import and export share: patient calls, files behind URLs, and progress."""
+
+import json
+import os
+import sys
+import time
+import urllib.parse
+import urllib.request
+
+from zero_memory.client.api import as_object, json_object, post, words_of
+from zero_memory.client.connection import Connection
+from zero_memory.client.failure import Failure
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+TIMEOUT_S = 60.0
+_OK, _INVALID, _TOO_MANY = 200, 400, 429
+_WIDTH = 30
+
+
+class Invalid(Failure):
+    """The service refused the call for what is in it."""
+
+
+def call(connection: Connection, tool: str, arguments: "Mapping[str, object]") -> "dict[str, Any]":
+    """A tool's structured result; waits where the service asks for patience.
+
+    Raises Invalid, or Failure with the service's own words.
+    """
+    present = {name: value for name, value in arguments.items() if value is not None}
+    body = json.dumps(present, ensure_ascii=False).encode()
+    while True:
+        answer = post(connection, f"/tools/{tool}", body, {})
+        result = json_object(answer.body)
+        if answer.status == _OK and result is not None:
+            return result
+        if answer.status != _TOO_MANY:
+            break
+        error = as_object((result or {}).get("error")) or {}
+        time.sleep((as_object(error.get("details")) or {}).get("retry_after_s", 1))
+    message = words_of(result, answer.status)
+    raise Invalid(message) if answer.status == _INVALID else Failure(message)
+
+
+def fetch(url: str) -> bytes:
+    """The file behind a URL of the service: one of this machine, or one by HTTPS."""
+    with _opened(urllib.request.Request(url)) as answer:  # noqa: S310 - the service's own URL
+        return answer.read()
+
+
+def store(url: str, content: bytes) -> None:
+    """Put a file behind a URL of the service."""
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme == "file":
+        path = urllib.request.url2pathname(parts.path)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        return
+    request = urllib.request.Request(url, content, method="PUT")  # noqa: S310 - as above
+    with _opened(request):
+        pass
+
+
+def _opened(request: urllib.request.Request) -> "Any":
+    try:
+        return urllib.request.urlopen(request, timeout=TIMEOUT_S)  # noqa: S310 - as above
+    except OSError as error:
+        raise Failure(f"The file could not be carried ({error}); run the command again.") from None
+
+
+class Progress:
+    """A bar on standard error, where that is a terminal."""
+
+    def __init__(self, what: str, total: int | None = None) -> None:
+        self._what = what
+        self._total = total
+        self._shown = sys.stderr.isatty()
+
+    def show(self, done: int) -> None:
+        """Say how far it is."""
+        if not self._shown:
+            return
+        if self._total is None:
+            text = f"{self._what} {done:,}"
+        else:
+            filled = _WIDTH * done // max(self._total, 1)
+            bar = "#" * filled + "." * (_WIDTH - filled)
+            text = f"{self._what} [{bar}] {done:,}/{self._total:,}"
+        print(f"\r{text}", end="", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Leave the line to what comes."""
+        if self._shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,106 @@
+"""`zm import` and `zm export`, against a service of one's own."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.integration.client.test_commands import zm
+from tests.service import Service, running
+
+KEY = "AKIA" + "Q7ZP4LM2XW9RTB3K"
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "one.md").write_text("The deploy runs on Fridays.\n", encoding="utf-8")
+    (folder / "deep" / "two.md").write_text("橋 The bridge is closed.\r\n", "utf-8", newline="")
+    (folder / "secret.md").write_text(f"The key is {KEY}.\n", encoding="utf-8")
+    (folder / "broken.md").write_bytes(b"\xff\xfe not text")
+    (folder / "nul.md").write_bytes(b"one\x00two")
+    (folder / "image.png").write_bytes(b"\x89PNG")
+    (folder / ".hidden").mkdir()
+    (folder / ".hidden" / "three.md").write_text("Hidden.", encoding="utf-8")
+    return folder
+
+
+def test_a_folder_is_imported_file_by_file_and_bad_ones_fail_alone(
+    service: Service, notes: Path
+) -> None:
+    environment = service.environment
+    first = zm("import", str(notes), "--scope", "core", "--json", environment=environment)
+    assert first.returncode == 1, first.stderr
+    told = json.loads(first.stdout)
+    assert told["counts"] == {"created": 2, "refused": 3}
+    assert {Path(each["path"]).name for each in told["refused"]} == {
+        "broken.md",
+        "nul.md",
+        "secret.md",
+    }
+    assert KEY not in first.stdout + first.stderr
+
+    for name in ("secret.md", "broken.md", "nul.md"):
+        (notes / name).unlink()
+    again = zm("import", str(notes), "--scope", "core", environment=environment)
+    assert (again.returncode, again.stdout) == (0, "2 unchanged\n")
+
+    (notes / "one.md").write_text("The deploy runs on Mondays.\n", encoding="utf-8")
+    changed = zm("import", str(notes), "--scope", "core", environment=environment)
+    assert changed.stdout == "1 superseded, 1 unchanged\n"
+
+
+def test_what_is_exported_goes_into_another_home_and_comes_out_the_same(
+    service: Service, tmp_path: Path
+) -> None:
+    for number, words in enumerate(("Exported.", "---\nOdd \u2028 one.\r\n", "x" * 5_000)):
+        stored = service.call("remember", {"content": f"{words} {number}", "scope": "personal"})
+        assert stored.status_code == 200, stored.text
+    trees: dict[str, list[tuple[str, bytes]]] = {}
+    with running(tmp_path / "other") as other:
+        for form in ("jsonl", "markdown"):
+            here, there = tmp_path / form, tmp_path / f"{form} again"
+            exported = zm("export", str(here), "--format", form, environment=service.environment)
+            assert exported.returncode == 0, exported.stderr
+            imported = zm("import", str(here), environment=other.environment, cwd=tmp_path)
+            assert imported.returncode == 0, imported.stderr + imported.stdout
+            zm("export", str(there), "--format", form, environment=other.environment)
+            trees[form] = tree(here)
+            assert tree(there) == trees[form]
+    assert len(trees["markdown"]) >= 3
+
+
+def test_an_export_of_the_same_changes_no_file(service: Service, tmp_path: Path) -> None:
+    service.call("remember", {"content": "Stays as it is.", "scope": "personal"})
+    folder = tmp_path / "out"
+    zm("export", str(folder), environment=service.environment)
+    times = {path: path.stat().st_mtime_ns for path in folder.rglob("*.md")}
+    again = zm("export", str(folder), "--json", environment=service.environment)
+    assert json.loads(again.stdout) == {"written": 0, "unchanged": len(times)}
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.md")} == times
+
+
+def test_a_file_too_long_for_a_call_goes_by_upload(service: Service, tmp_path: Path) -> None:
+    rules = "Always say the same thing again.\n" * 30_000
+    text = f"Short.\n<!-- zero-memory:rules -->\n{rules}<!-- /zero-memory:rules -->\n"
+    (tmp_path / "long.md").write_text(text, encoding="utf-8")
+    done = zm(
+        "import", str(tmp_path / "long.md"), "--scope", "core", environment=service.environment
+    )
+    assert (done.returncode, done.stdout) == (0, "1 created\n"), done.stderr
+    assert list((service.home / "artifacts").glob("*/*")) == []
+
+
+def test_a_path_that_is_not_there_is_a_wrong_command_line(service: Service, tmp_path: Path) -> None:
+    failed = zm("import", str(tmp_path / "nothing"), environment=service.environment)
+    assert failed.returncode == 2
+    assert "Traceback" not in failed.stderr
+
+
+def tree(folder: Path) -> list[tuple[str, bytes]]:
+    return sorted(
+        (path.relative_to(folder).as_posix(), path.read_bytes())
+        for path in folder.rglob("*")
+        if path.is_file()
+    )
