@@ -24,6 +24,7 @@ from zero_memory.memory.model import (
     LinkOut,
     Mention,
     Meta,
+    PendingMarker,
     SearchRecord,
 )
 from zero_memory.retrieval.indexing import index_memories, settle_markers
@@ -82,6 +83,7 @@ def test_of_an_erased_memory_stays_that_when_and_by_whom(ada: Someone, clock: Ma
     assert answer.erased_by == ada.principal
     table, scope = ada.table, ada.scope.scope
     assert table.get(SearchRecord, scope, memory_id) is None
+    assert table.get(PendingMarker, scope, memory_id) is None
     assert table.get(IdempotentAnswer, ada.principal, "remember", "k") is None
     assert table.get(IdempotentAnswer, ada.principal, "remember", "k2") is None
     assert table.query(LinkIn, other).records == ()
@@ -153,6 +155,17 @@ def test_nothing_brings_an_erased_memory_back(ada: Someone):
         ada.calls(memory_history.TOOL, memory_id=old)
     assert refused(refusal) == "not_found"
     assert ada.remembers("newer", supersedes=(old,)).skipped == ((old, "missing"),)
+
+
+def test_a_link_to_an_erased_memory_is_not_had_back(ada: Someone):
+    one, two = ada.knows("one"), ada.knows("two")
+    added = ada.calls(link.TOOL, src=one, dst=two, type="relates_to")
+    removed = ada.calls(restore_memory.TOOL, memory_id=one, audit_id=added.audit_id)
+    erase(ada, two)
+    with pytest.raises(Refusal) as refusal:
+        ada.calls(restore_memory.TOOL, memory_id=one, audit_id=removed.audit_id)
+    assert refused(refusal) == "conflict"
+    assert len(partition(ada, two)) == 1
 
 
 def test_what_an_erased_memory_superseded_stays_superseded_and_can_be_restored(ada: Someone):
