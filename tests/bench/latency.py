@@ -33,6 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.service import REPOSITORY, Service, running
+from zero_memory.adapters.local_index import LocalIndex
+from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.memory.model import Passage, StoredWindow
 from zero_memory.memory.write import Destination, Draft, Submission, remember
 from zero_memory.ports.embedder import Embedder
@@ -156,6 +158,9 @@ def fill(composed: Composition, token: str, count: int, phrases: Phrases, seed: 
     for start in range(0, count, INDEXED_AT_ONCE):
         some = ids[start : start + INDEXED_AT_ONCE]
         settle_markers(table, index_memories(table, composed.index, some))
+    # Else the service would index everything once more while it is measured.
+    outbox = cast("SqliteTable", table)
+    outbox.acknowledge(outbox.changes(outbox.acknowledged(), sys.maxsize)[-1].sequence)
 
 
 def whole_path(service: Service, tool: str, arguments: Sequence[Mapping[str, object]]) -> Times:
@@ -292,9 +297,6 @@ def token_of(home: Path) -> str:
 
 def close(composed: Composition) -> None:
     """Let the service have the home again."""
-    from zero_memory.adapters.local_index import LocalIndex
-    from zero_memory.adapters.sqlite import SqliteTable
-
     cast("LocalIndex", composed.index).close()
     cast("SqliteTable", composed.table).close()
 
