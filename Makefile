@@ -7,7 +7,7 @@ PIP := $(BIN)/pip --quiet --disable-pip-version-check
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test tools check lint format types imports template build lock clean
+.PHONY: help serve test soak tools check lint format types imports template build lock clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -17,6 +17,9 @@ serve: $(VENV)/serve.stamp ## set up, and run the service on this machine
 
 test: $(VENV)/test.stamp ## set up, and pass the tests
 	@$(BIN)/pytest -n auto $(ARGS)
+
+soak: $(VENV)/test.stamp ## ask in many more random worlds than the tests do (WORLDS=5000)
+	@ZM_WORLDS=$(or $(WORLDS),5000) $(BIN)/pytest -n auto tests/contract/isolation/test_worlds.py $(ARGS)
 
 tools: $(VENV)/test.stamp ## set up what tests drive beside this package: MCP's own tools, real clients
 	@for install in $$(find tests -name install -type f | sort); do "$$install" >&2 || exit 1; done
@@ -39,7 +42,7 @@ imports: $(VENV)/test.stamp
 	@$(BIN)/lint-imports
 
 template: $(VENV)/test.stamp
-	@$(BIN)/cfn-lint template.yaml
+	@$(BIN)/cfn-lint template.yaml infra/*.yaml
 
 build: ## build functions and layers for Lambda (needs the SAM command line and Python 3.13)
 	@sam build

@@ -30,7 +30,6 @@ from zero_memory.tools.catalogue import PEOPLES_TOOLS, TOOLS
 HANDLERS = {tool.name: lambda_for(tool) for tool in (*TOOLS, *PEOPLES_TOOLS)}
 PROTOCOL = mcp_handler(TOOLS, (MEMORY,))
 
-HOMES = ("sqlite, local index", "sqlite with late views", "sqlite, no index", "dynamodb, no index")
 VIEWS_BEHIND = 5
 
 
