@@ -171,6 +171,7 @@ def test_what_is_no_frontmatter_is_text(ada: Someone, text: str):
         "---\na: &a [x]\nb: [*a, *a]\n---\nText.",
         f"---\na: {'[' * 200}{']' * 200}\n---\nText.",
         f"---\na: {'x' * 400_000}\n---\nText.",
+        f"---\na: [{'1,' * 5_000}]\n---\nText.",
         "---\nzero_memory: 1\nid: mem_nonsense\n---\nText.",
         "---\nzero_memory: 1\ncontent: twice\n---\nText.",
     ],
