@@ -6,9 +6,9 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004
+from botocore.session import get_session
 
 from zero_memory.adapters import limits
 from zero_memory.adapters.items import Item, Step, Value, decode, steps
@@ -69,9 +69,12 @@ _SERVER_ERROR = 500
 
 
 def dynamodb_client() -> "DynamoDBClient":
-    """A client by the environment's region and credentials, with timeouts and bounded retries."""
-    session: Any = boto3.Session()  # the stubs know this service, and no other
-    return session.client("dynamodb", config=CONFIG)
+    """A client by the environment's region and credentials, with timeouts and bounded retries.
+
+    Made by botocore alone: boto3 around it takes a quarter of a cold start, for what is unused.
+    """
+    session: Any = get_session()  # the stubs know no service by its name here
+    return session.create_client("dynamodb", config=CONFIG)
 
 
 class DynamoTable:

@@ -4,9 +4,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004
+from botocore.session import get_session
 
 from zero_memory.adapters.artifact_keys import checked
 from zero_memory.ports.artifacts import MAX_BYTES, ArtifactsUnavailable, ArtifactTooLong
@@ -25,10 +25,12 @@ LINK_S = 15 * 60
 
 def s3_client() -> Any:
     """A client by the environment's region and credentials, with timeouts and bounded retries."""
-    session: Any = boto3.Session()
-    region = session.region_name
+    session: Any = get_session()
+    region = session.get_config_variable("region")
     # The global host name would answer with a redirect, which no signature survives.
-    return session.client("s3", config=CONFIG, endpoint_url=f"https://s3.{region}.amazonaws.com")
+    return session.create_client(
+        "s3", config=CONFIG, endpoint_url=f"https://s3.{region}.amazonaws.com"
+    )
 
 
 class S3Artifacts:
