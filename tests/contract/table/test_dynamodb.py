@@ -96,12 +96,17 @@ def dynamodb_client() -> Generator[Any]:
 
 
 @pytest.fixture
-def wire(dynamodb_client: Any, dynamo_table: DynamoTable, monkeypatch: pytest.MonkeyPatch) -> Wire:
+def wire(
+    dynamodb_client: Any, dynamo_table: DynamoTable, monkeypatch: pytest.MonkeyPatch
+) -> Generator[Wire]:
     monkeypatch.setattr("time.sleep", _at_once)
     spy = Wire()
-    dynamodb_client.meta.events.unregister("before-send", botocore_stubber)
-    dynamodb_client.meta.events.register("before-send", spy.send)
-    return spy
+    events = dynamodb_client.meta.events
+    events.unregister("before-send", botocore_stubber)
+    events.register("before-send", spy.send)
+    yield spy
+    events.unregister("before-send", spy.send)
+    events.register("before-send", botocore_stubber)
 
 
 # ------------------------------------------------------------------ what is asked for
