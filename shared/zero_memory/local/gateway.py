@@ -53,9 +53,18 @@ class MalformedAnswer(Exception):
 
 
 def find_route(routes: Iterable[Route], method: str, path: str) -> Route | None:
-    """The route of a request: its own method before `ANY`, paths to the letter."""
-    here = {route.method: route for route in routes if route.path == path}
-    return here.get(method) or here.get("ANY")
+    """The route of a request: paths to the letter before variables, its own method before `ANY`."""
+    matching = [route for route in routes if route.method in {method, "ANY"} and _is(route, path)]
+    return min(matching, key=lambda route: ("{" in route.path, route.method == "ANY"), default=None)
+
+
+def _is(route: Route, path: str) -> bool:
+    """Whether a path is a route's; `{name}` in it stands for one segment."""
+    wanted, given = route.path.split("/"), path.split("/")
+    return len(wanted) == len(given) and all(
+        here == there or (here.startswith("{") and bool(there))
+        for here, there in zip(wanted, given, strict=True)
+    )
 
 
 def http_event(request: HttpRequest, route: Route) -> dict[str, Any]:

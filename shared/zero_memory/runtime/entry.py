@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from zero_memory.contracts.errors import ErrorCode, Refusal, forbidden, validation_failed
+from zero_memory.contracts.errors import ErrorCode, Refusal, forbidden, not_found, validation_failed
 from zero_memory.mcp.http import (
     MAX_BODY_BYTES,
     HttpRequest,
@@ -60,9 +60,19 @@ def lambda_for(tool: AnyTool) -> Handler:
 def mcp_handler(
     tools: tuple[AnyTool, ...], resources: tuple[ResourceTemplate, ...] = ()
 ) -> Handler:
-    """The handler of the MCP endpoint over these tools and resources."""
+    """The handler of the MCP endpoint over these tools and resources.
+
+    It also tells who calls a tool over plain HTTP that no function serves what there is.
+    """
     protocol: Server = offer(tools, resources)
-    return _handler(lambda visit: answer(protocol, visit, visit.request))
+
+    def serve(visit: "_Visit") -> HttpResponse:
+        if visit.request.path.startswith("/tools/"):
+            names = ", ".join(tool.name for tool in protocol.tools)
+            raise not_found(f"There is no such tool. This service has: {names}.")
+        return answer(protocol, visit, visit.request)
+
+    return _handler(serve)
 
 
 @dataclass(frozen=True)

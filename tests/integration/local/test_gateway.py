@@ -163,3 +163,13 @@ def test_a_route_of_the_method_comes_before_any_and_paths_match_to_the_letter() 
     assert find_route((every, post), "HEAD", "/mcp") is every
     assert find_route((every, post), "POST", "/mcp/") is None
     assert find_route((post,), "GET", "/mcp") is None
+
+
+def test_a_variable_stands_for_one_segment_and_gives_way_to_the_letter() -> None:
+    named = Route("POST", "/tools/recall", FUNCTION)
+    other = Route("POST", "/tools/{tool}", FUNCTION)
+
+    assert find_route((other, named), "POST", "/tools/recall") is named
+    assert find_route((other, named), "POST", "/tools/recal") is other
+    assert find_route((other, named), "POST", "/tools/") is None
+    assert find_route((other, named), "POST", "/tools/a/b") is None
