@@ -95,3 +95,4 @@ def started(
             os.killpg(process.pid, signal.SIGTERM)
         process.wait(STOP_S)
         cast("IO[str]", process.stdout).close()
+        assert "zmt_" not in errors.read_text(encoding="utf-8"), "a token was logged"

@@ -188,10 +188,15 @@ def _change_person(table: Table, person: str, memory: TokenMemory, **changes: An
 
 
 def list_people(table: Table, *, after: str | None = None, limit: int = 100) -> Page[Person]:
-    """A page of all people, in no order that means anything; a page may be short, or empty."""
-    page = table.query(PersonEntry, after=after, limit=limit)
-    found = table.get_many([ref(Person, each.person) for each in page.records])
-    return Page(tuple(person for person in found if person is not None), page.next)
+    """A page of all people, in no order that means anything; the last one may be empty."""
+    people: list[Person] = []
+    while True:
+        page = table.query(PersonEntry, after=after, limit=limit - len(people))
+        found = table.get_many([ref(Person, each.person) for each in page.records])
+        people += [person for person in found if person is not None]
+        after = page.next
+        if after is None or len(people) >= limit:
+            return Page(tuple(people), after)
 
 
 def make_token(

@@ -204,6 +204,7 @@ def test_what_no_longer_holds_is_not_shared(ada: Someone, team: Membership) -> N
     assert refused(refusal) == "conflict"
 
 
+@pytest.mark.parametrize("table", ["sqlite"], indirect=True)  # both homes check the same limits
 def test_a_memory_of_the_most_entities_is_shared_to_the_most_scopes_and_still_moves(
     ada: Someone,
 ) -> None:

@@ -1,0 +1,137 @@
+"""`zm admin`, `zm scope` and `zm token`: the first hour of an operator and of their people."""
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.integration.client.test_commands import zm
+from tests.service import Service
+from zero_memory.admin import commands
+from zero_memory.client.failure import Failure
+from zero_memory.runtime.bootstrap import Composition
+
+
+def admin(service: Service, *words: str) -> Any:
+    """The rows that an operator's command prints."""
+    done = zm("admin", "--home", str(service.home), "--json", *words, environment={**os.environ})
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def own(service: Service, token: str, *words: str) -> Any:
+    """What a person's own command prints."""
+    environment = {**os.environ, "ZM_URL": service.ready["api_url"], "ZM_TOKEN": token}
+    done = zm(*words, "--json", environment=environment)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def status(service: Service, token: str) -> int:
+    return service.http.post(
+        f"{service.ready['api_url']}/tools/describe_scope",
+        json={},
+        headers={"authorization": f"Bearer {token}"},
+    ).status_code
+
+
+def test_an_operator_makes_people_who_make_a_team_of_their_own(service: Service) -> None:
+    people = [admin(service, "add", name)[0]["person"] for name in ("Ada", "Ben")]
+    known = {row["person"]: row["name"] for row in admin(service, "people")}
+    assert [known[person] for person in people] == ["Ada", "Ben"]
+    ada, ben = (
+        admin(service, "as", person, "token", "make", "--grant", "memory:read", "--grant", "admin")[
+            0
+        ]["token"]
+        for person in people
+    )
+    team = own(service, ada, "scope", "team", "Ops")["scope"]
+    code = own(service, ada, "scope", "invite", team, "writer")["code"]
+    assert own(service, ben, "scope", "accept", code)["scope"] == team
+    own(service, ada, "scope", "role", team, people[1], "admin")
+    own(service, ada, "scope", "hand-over", team, people[1])
+    own(service, ada, "scope", "leave", team)
+    assert team not in {row["path"] for row in admin(service, "scopes", people[0])}
+    assert {"path": team, "role": "admin"} in admin(service, "scopes", people[1])
+
+
+def test_an_operator_shuts_out_lets_in_and_gives_a_quota(service: Service) -> None:
+    (card,) = admin(service, "add")
+    person = card["person"]
+    (made,) = admin(service, "as", person, "token", "make")
+    token = made["token"]
+    assert status(service, token) == 200
+    assert admin(service, "disable", person)[0]["disabled"]
+    wait_for(service, token, 401)
+    admin(service, "enable", person)
+    wait_for(service, token, 200)
+    assert admin(service, "quota", person, "7")[0]["calls_a_minute"] == 7
+    assert admin(service, "quota", person, "default")[0]["calls_a_minute"] is None
+    listed = admin(service, "as", person, "token", "list")[0]["tokens"]
+    assert [each["grants"] for each in listed] == [["memory:read", "memory:write"]]
+    admin(service, "as", person, "token", "revoke", listed[0]["public_id"])
+    wait_for(service, token, 401)
+
+
+def wait_for(service: Service, token: str, expected: int) -> None:
+    """A running service notices within 5 s what was changed beside it."""
+    for _ in range(60):
+        if status(service, token) == expected:
+            return
+        time.sleep(0.1)
+    pytest.fail(f"the service did not answer {expected}")
+
+
+def test_people_are_listed_a_page_at_a_time(service: Service) -> None:
+    made = {admin(service, "add", f"Guest {number}")[0]["person"] for number in range(3)}
+    seen: set[str] = set()
+    after: list[str] = []
+    while True:
+        rows = admin(service, "people", "--limit", "1", *after)
+        seen |= {row["person"] for row in rows if "person" in row}
+        following = [row["after"] for row in rows if "after" in row]
+        if not following:
+            break
+        after = ["--after", following[0]]
+    assert made <= seen
+
+
+def test_a_token_is_not_offered_to_models_to_make(service: Service) -> None:
+    for path in ("/mcp/tools/manage_tokens", "/mcp/tools/manage_scope"):
+        answer = service.http.post(service.ready["api_url"] + path, json={})
+        assert answer.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["disable", "p_01ARZ3NDEKTSV4RRFFQ69G5FAV"], "no such person"),
+        (["as", "p_01ARZ3NDEKTSV4RRFFQ69G5FAV", "token", "list"], "deleted"),
+    ],
+)
+def test_what_is_not_there_is_said(service: Service, words: Sequence[str], says: str) -> None:
+    done = zm("admin", "--home", str(service.home), *words, environment={**os.environ})
+    assert done.returncode == 1
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_no_home_is_made_by_mistake(tmp_path: Any) -> None:
+    with pytest.raises(Failure, match="zm serve"):
+        commands.main(["--home", str(tmp_path / "typo"), "people"])
+    assert not (tmp_path / "typo").exists()
+
+
+def test_a_table_in_the_cloud_is_administered_without_a_function(
+    dynamo_table: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Composition, "table", dynamo_table)
+    assert commands.main(["--table", "memories", "--json", "add", "Ada"]) == 0
+    person = json.loads(capsys.readouterr().out)["person"]
+    assert commands.main(["--table", "memories", "as", person, "token", "make"]) == 0
+    assert capsys.readouterr().out.startswith("zmt_")
+    assert commands.main(["--table", "memories", "people"]) == 0
+    assert capsys.readouterr().out.split() == [person, "Ada"]
