@@ -8,6 +8,7 @@ from tests.clock import ManualClock
 from tests.contract.memory.people import Someone, refused
 from tests.contract.portability.carrying import exported, imported
 from zero_memory.contracts.errors import Refusal
+from zero_memory.memory.entities import register
 from zero_memory.memory.model import Meta
 from zero_memory.memory.moving import move
 from zero_memory.portability.departure import depart
@@ -46,6 +47,7 @@ def test_nothing_of_a_person_stays(sqlite_table: Any, clock: ManualClock):
     ada.forgets(shop.knows(f"{WORDS} three " * 200, talk=None), f"{WORDS} reason")
     imported(ada, {"~/notes.md": f"{WORDS} notes"}, scope="core")
     make_team(sqlite_table, clock, ada.access, WORDS)
+    register(sqlite_table, ada.scope.scope, {f"{WORDS} name": WORDS})  # as a write that failed
 
     assert leaves(ada).model_dump() == {"done": True, "erased": 4, "remaining": "0"}
 

@@ -103,6 +103,14 @@ def test_a_long_file_is_split_at_its_headings_and_only_changed_parts_are_written
     ]
 
 
+def test_a_forgotten_section_stays_forgotten_when_another_one_changes(ada: Someone):
+    first = one(ada, LONG)
+    ada.forgets(first.ids[1])
+    changed = one(ada, LONG.replace("Part 3 says", "Part 3 claims"))
+    assert changed.ids[1] == first.ids[1]
+    assert not ada.meta(first.ids[1]).live
+
+
 def test_a_file_that_grew_until_it_is_split_leaves_no_old_text_behind(ada: Someone):
     short = one(ada, "## Part 0\n\nShort.")
     grown = one(ada, LONG)
