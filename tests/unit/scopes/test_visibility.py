@@ -9,7 +9,15 @@ from zero_memory.contracts.errors import ErrorCode, Refusal
 from zero_memory.scopes.access import Access, can_admin, can_write
 from zero_memory.scopes.model import ROLES, Membership, Role, ScopeKind
 from zero_memory.scopes.session import Session, read_set
-from zero_memory.scopes.visibility import ReadSet, scope_filter, seen_in, visible
+from zero_memory.scopes.visibility import (
+    ReadSet,
+    hidden_places,
+    is_shared_into,
+    scope_filter,
+    seen_in,
+    shown_places,
+    visible,
+)
 
 WORLDS = 10_000
 
@@ -140,6 +148,11 @@ def test_nobody_sees_what_is_not_theirs_in_any_world():
                 shown = seen_in(memory.home, memory.shared, reads)
                 assert shown in {world.scopes[place].path for place in memory.places}, seed
                 assert shown in own, seed
+                assert set(shown_places(memory.shared, reads)) <= set(own), seed
+                through = is_shared_into(memory.home, memory.shared, reads)
+                assert through == (world.scopes[memory.home].path != shown), seed
+                hidden = hidden_places(memory.home, memory.shared, reads)
+                assert not (through and hidden), seed
             everything = read_set(access, session, ["*"])
             for memory in world.memories:
                 assert visible(memory.home, memory.shared, everything) == world.may_read(
