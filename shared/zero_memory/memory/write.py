@@ -284,7 +284,11 @@ def _absorber(submission: Submission, findings: _Findings) -> Meta | None:
     """The memory that already says this with at least the draft's authority, if there is one."""
     if findings.exact is not None and findings.exact.live:
         return findings.exact
+    exactly = digest(submission.draft.kind, submission.draft.content)
     for meta in findings.same_wording:
+        # Its key was claimed between the two reads.
+        if meta.digest == exactly and meta.scope == submission.to.scope:
+            return meta
         if _restated(submission, meta) and submission.draft.authority < meta.authority:
             return meta
         if (

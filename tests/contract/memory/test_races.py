@@ -1,17 +1,24 @@
-"""Many writers at once, in threads and in processes, on a machine's own table."""
+"""Many writers at once, in threads and in processes: on a machine's own table, and on DynamoDB.
+
+DynamoDB is an emulator with real concurrency here; moto loses updates under threads.
+"""
 
 import multiprocessing
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.session import get_session
 
+from tests.aws.emulator import require_emulator, running_emulator
 from tests.contract.memory.people import Someone, arrives
 from tests.contract.memory.test_erasure import partition
+from tests.homes import dynamo_home
 from zero_memory.adapters.clock import SystemClock
+from zero_memory.adapters.dynamodb import CONFIG
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.contracts.errors import Refusal
 from zero_memory.memory.erasure import erase
@@ -19,6 +26,7 @@ from zero_memory.memory.linking import link
 from zero_memory.memory.model import AuditRecord, DuplicateClaim, Mention, Meta, SearchRecord
 from zero_memory.memory.moving import move
 from zero_memory.memory.write import Written
+from zero_memory.ports.table import Table
 
 TIMES = 100
 THREADS = 16
@@ -30,9 +38,27 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "home" / "table.sqlite3"
 
 
+@pytest.fixture(scope="session")
+def emulated_dynamodb(tmp_path_factory: pytest.TempPathFactory) -> Generator[Any]:
+    require_emulator()
+    with running_emulator(tmp_path_factory.mktemp("aws")) as url:
+        session: Any = get_session()
+        session.set_credentials("test", "test")
+        yield session.create_client(
+            "dynamodb", region_name="eu-central-1", endpoint_url=url, config=CONFIG
+        )
+
+
+@pytest.fixture(params=["sqlite", "dynamodb"])
+def table(request: pytest.FixtureRequest, path: Path) -> Table:
+    if request.param == "sqlite":
+        return SqliteTable(path, busy_timeout=60)
+    return dynamo_home(request.getfixturevalue("emulated_dynamodb"))
+
+
 @pytest.fixture
-def zoe(path: Path) -> Someone:
-    return arrives(SqliteTable(path, busy_timeout=60), SystemClock())
+def zoe(table: Table) -> Someone:
+    return arrives(table, SystemClock())
 
 
 def move_to(someone: Someone, memory_id: str, scope: str) -> None:
@@ -93,6 +119,7 @@ def _remember(path: Path, someone: Someone, number: int) -> list[str]:
         table.close()
 
 
+@pytest.mark.parametrize("table", ["sqlite"], indirect=True)
 def test_the_same_remember_from_many_processes_leaves_one_memory(zoe: Someone, path: Path):
     # What a process gets of a person; it opens the table itself.
     alone = Someone(None, None, zoe.person, zoe.principal, zoe.scope)  # pyright: ignore[reportArgumentType]
