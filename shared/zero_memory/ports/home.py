@@ -18,5 +18,5 @@ class HomeCard:
     """Where memories live: which table, which search index, which embedder."""
 
     table: Literal["sqlite", "dynamodb"]
-    search: Literal["local", "none"]
+    search: Literal["local", "domain", "none"]
     embedder: EmbedderCard

@@ -5,6 +5,7 @@ part of each query; what comes back is checked again against the table before an
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -138,4 +139,16 @@ class SearchIndex(Protocol):
 
     def facets(self, where: SearchFilter) -> Mapping[str, int]:
         """How many memories of each kind the filter lets through; kinds with none are left out."""
+        ...
+
+
+class ReplaceableIndex(SearchIndex, Protocol):
+    """An index that can be built anew beside the one that answers."""
+
+    def replacing(self) -> AbstractContextManager[None]:
+        """Make an index beside the live one; `apply` and `erase` of every process reach both.
+
+        It takes the live one's place in one step when the block ends, and is dropped when the
+        block fails. What an earlier one left behind is dropped first. Raises IndexUnavailable.
+        """
         ...

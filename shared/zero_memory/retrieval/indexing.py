@@ -96,9 +96,18 @@ def rebuild(table: Table, index: SearchIndex) -> Iterator[int]:
     done = 0
     for scope in _all(table, Scope):
         for records in _pages(table, SearchRecord, scope.scope):
-            indexed = index_memories(table, index, [record.memory_id for record in records])
-            done += len(indexed)
+            memory_ids = [record.memory_id for record in records]
+            done += len(index_memories(table, index, memory_ids))
+            _erase_gone(table, index, memory_ids)
             yield done
+
+
+def _erase_gone(table: Table, index: SearchIndex, memory_ids: Sequence[str]) -> None:
+    """Take out what was erased between reading and indexing: its own erasure came too early."""
+    metas = table.get_many([ref(Meta, memory_id) for memory_id in memory_ids])
+    gone = [memory_id for memory_id, meta in zip(memory_ids, metas, strict=True) if meta is None]
+    if gone:
+        index.erase(gone)
 
 
 def _all(table: Table, record: type[R], *parts: str) -> Iterator[R]:

@@ -60,7 +60,7 @@ class Composition:
 
     @property
     def index(self) -> "SearchIndex":
-        """The local search files, or the table itself."""
+        """The local search files, a domain of OpenSearch, or the table itself."""
         return self._index()
 
     @property
@@ -100,9 +100,25 @@ def _index(settings: Settings, table: Table) -> "SearchIndex":
         from zero_memory.adapters.table_index import TableIndex
 
         return TableIndex(table, limit=settings.search_none_limit)
+    if settings.search == "domain":
+        return _domain(settings, table)
     from zero_memory.adapters.local_index import LocalIndex
 
     return LocalIndex(settings.data_dir / "index")
+
+
+def _domain(settings: Settings, table: Table) -> "SearchIndex":
+    from zero_memory.adapters.fallback_index import FallbackIndex
+    from zero_memory.adapters.opensearch import OpenSearchIndex, domain_client
+    from zero_memory.adapters.table_index import TableIndex
+
+    engine = OpenSearchIndex(
+        domain_client(settings.search_endpoint),
+        model=CARD.model,
+        dimensions=CARD.dimensions,
+        engine=settings.search_engine,
+    )
+    return FallbackIndex(engine, TableIndex(table, limit=settings.search_fallback_limit))
 
 
 def _embedder(settings: Settings) -> "Embedder":

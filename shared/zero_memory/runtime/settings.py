@@ -36,9 +36,24 @@ class Settings(BaseModel):
     artifacts_bucket: str = Field(
         default="", description="The S3 bucket of exports and uploads, each kept for a day."
     )
-    search: Literal["local", "none"] = Field(
+    search: Literal["local", "domain", "none"] = Field(
         default="local",
-        description="Which search index: the local files, or none (exact, from the table).",
+        description="Which search index: the local files, an OpenSearch domain, or none (exact, "
+        "from the table).",
+    )
+    search_endpoint: str = Field(
+        default="",
+        description="The OpenSearch domain's URL. Requests to an https one are signed.",
+    )
+    search_engine: Literal["lucene", "faiss"] = Field(
+        default="lucene",
+        description="What keeps the graph of vectors in OpenSearch, for an index that is made.",
+    )
+    search_fallback_limit: int = Field(
+        default=500,
+        ge=1,
+        description="The most memories that recall scores from the table while the domain does "
+        "not answer.",
     )
     allowed_hosts: Names = Field(
         default=("127.0.0.1", "localhost", "[::1]"),

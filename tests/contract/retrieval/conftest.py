@@ -6,7 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opensearchpy import OpenSearch
 
+from tests.hashing_embedder import HashingEmbedder
+from tests.opensearch.homes import empty_indexes
 from tests.ports import Ports
 from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.adapters.table_index import TableIndex
@@ -66,12 +69,25 @@ class Agent:
         return meta
 
 
-@pytest.fixture(params=["sqlite, local index", "sqlite, no index", "dynamodb, no index"])
+@pytest.fixture(
+    params=[
+        "sqlite, local index",
+        "sqlite, no index",
+        "dynamodb, no index",
+        "dynamodb, opensearch",
+    ]
+)
 def ports(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Ports]:
     home, _, search = request.param.partition(", ")
     table: Table = request.getfixturevalue({"sqlite": "sqlite_table"}.get(home, "dynamo_table"))
     if search == "no index":
         yield Ports(table, TableIndex(table, limit=5_000))
+        return
+    if search == "opensearch":
+        client: OpenSearch = request.getfixturevalue("opensearch")
+        card = {"model": HashingEmbedder.model, "dimensions": HashingEmbedder.dimensions}
+        with empty_indexes(client, **card) as make:
+            yield Ports(table, make())
         return
     index = LocalIndex(tmp_path / "index")
     yield Ports(table, index)

@@ -20,6 +20,7 @@ from zero_memory.ports.search_index import (
 from zero_memory.retrieval.lexical import Bm25, bm25_score
 
 DIMENSIONS = 4
+MODEL = "model@1"
 WORDS = ("cache", "deploy", "--no-cache", "\u6771\u4eac", "e0308")
 SCOPES = ("scp_A", "scp_B", "scp_C")
 KINDS = ("fact", "decision", "episode")
@@ -44,7 +45,7 @@ def document(memory_id: str = "mem_1", revision: int = 1, **changes: Any) -> Ind
         author="p_1",
         created_at=1,
         alive=((1, None),),
-        model="model@1",
+        model=MODEL,
         windows=(IndexedWindow(0, 9, NORTH),),
         tokens={"cache": 1},
     )

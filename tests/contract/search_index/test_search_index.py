@@ -33,7 +33,7 @@ from zero_memory.ports.search_index import (
 
 IN_A = SearchFilter(("scp_A",))
 quick = settings(
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

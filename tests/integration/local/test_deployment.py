@@ -24,6 +24,7 @@ TABLE: dict[str, Any] = RESOURCES["Table"]["Properties"]
 
 PREFIXES = ("/tools", "/mcp/tools")
 
+NOTHING = {"Ref": "AWS::NoValue"}
 Right = tuple[str, str]  # an action, and the partitions that it may touch
 READS: set[Right] = {
     ("dynamodb:BatchGetItem", "*"),
@@ -65,6 +66,27 @@ RIGHTS: dict[str, set[Right]] = {
     "indexer": READS | {("dynamodb:DeleteItem", "S#*")},
 }
 
+LOOKS: Right = ("es:ESHttpGet", "memories-*")
+SEARCHES: set[Right] = {LOOKS, ("es:ESHttpPost", "memories/_msearch")}
+ERASES: set[Right] = {LOOKS} | {
+    ("es:ESHttpPost", f"{alias}/{api}")
+    for alias in ("memories", "memories-building")
+    for api in ("_bulk", "_forcemerge")
+}
+DOMAIN_RIGHTS: dict[str, set[Right]] = {  # a request's method, and its path in the domain
+    "remember": SEARCHES,
+    "recall": SEARCHES,
+    "erase_memory": ERASES,
+    "delete_account": ERASES,
+    "mcp": SEARCHES | ERASES,
+    "indexer": ERASES
+    | {
+        ("es:ESHttpPost", "memories/_mget"),
+        ("es:ESHttpPost", "memories-building/_mget"),
+        ("es:ESHttpPut", "memories-first"),
+    },
+}
+
 
 def test_the_checkout_is_what_is_served() -> None:
     assert deployment_folder() == REPOSITORY
@@ -98,7 +120,7 @@ def test_the_indexer_is_called_for_the_authoritative_record_of_memories_alone() 
 def test_a_function_has_the_rights_that_it_needs_and_no_other(function: str) -> None:
     granted: set[Right] = set()
     for policy in FUNCTIONS[function]["Policies"]:
-        for statement in policy["Statement"]:
+        for statement in policy.get("Statement", ()):
             actions = listed(statement["Action"])
             kept_in = {"dynamodb": "Table.Arn", "s3": "Artifacts.Arn"}
             services = {action.partition(":")[0] for action in actions}
@@ -107,6 +129,22 @@ def test_a_function_has_the_rights_that_it_needs_and_no_other(function: str) -> 
 
     assert granted == RIGHTS[function]
     assert RIGHTS.keys() == FUNCTIONS.keys()
+
+
+@pytest.mark.parametrize("function", sorted(RIGHTS))
+def test_a_function_asks_a_domain_for_what_it_needs_alone(function: str) -> None:
+    granted: set[Right] = set()
+    for policy in FUNCTIONS[function]["Policies"]:
+        condition, search, otherwise = policy.get("If", (None, {"Statement": ()}, None))
+        assert condition is None or (condition, otherwise) == ("HasDomain", NOTHING)
+        for statement in search["Statement"]:
+            resources: Any = statement["Resource"]
+            for resource in resources if isinstance(resources, list) else [resources]:
+                domain, _, path = resource["Sub"].partition("/")
+                assert domain == "${SearchStack.Outputs.Arn}"
+                granted.add((statement["Action"], path))
+
+    assert granted == DOMAIN_RIGHTS.get(function, set())
 
 
 def listed(value: str | list[str]) -> list[str]:

@@ -1,0 +1,62 @@
+"""A search engine with the table behind it, for when it does not answer."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zero_memory.adapters.table_index import TableIndex
+from zero_memory.ports.search_index import (
+    IndexDocument,
+    IndexUnavailable,
+    ReplaceableIndex,
+    SearchAnswer,
+    SearchFilter,
+)
+
+
+class FallbackIndex:
+    """`ports.search_index.ReplaceableIndex` by an engine; while that fails, reads by the table.
+
+    Such an answer says so, and why. Writes are the engine's alone.
+    """
+
+    def __init__(self, engine: ReplaceableIndex, table_index: TableIndex) -> None:
+        self._engine = engine
+        self._table_index = table_index
+
+    def search(
+        self,
+        where: SearchFilter,
+        *,
+        vector: NDArray[np.float32],
+        tokens: Sequence[str],
+        limit: int,
+    ) -> SearchAnswer:
+        """The engine's answer, or the table's, which is `incomplete` then."""
+        try:
+            return self._engine.search(where, vector=vector, tokens=tokens, limit=limit)
+        except IndexUnavailable as failure:
+            found = self._table_index.search(where, vector=vector, tokens=tokens, limit=limit)
+            return replace(found, incomplete=f"{failure} The newest memories were searched.")
+
+    def apply(self, documents: Sequence[IndexDocument]) -> None:
+        """As the engine does."""
+        self._engine.apply(documents)
+
+    def erase(self, memory_ids: Sequence[str]) -> None:
+        """As the engine does."""
+        self._engine.erase(memory_ids)
+
+    def facets(self, where: SearchFilter) -> Mapping[str, int]:
+        """The engine's counts, or those of the table's newest memories."""
+        try:
+            return self._engine.facets(where)
+        except IndexUnavailable:
+            return self._table_index.facets(where)
+
+    def replacing(self) -> AbstractContextManager[None]:
+        """As the engine does."""
+        return self._engine.replacing()

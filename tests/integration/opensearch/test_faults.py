@@ -1,0 +1,111 @@
+"""An engine that is down, slow, throttled or answers in part, and one that comes back."""
+
+from collections.abc import Generator
+
+import pytest
+from opensearchpy import OpenSearch
+
+from tests.contract.retrieval.conftest import arrives
+from tests.contract.search_index.documents import DIMENSIONS, MODEL, NORTH, document
+from tests.hashing_embedder import HashingEmbedder
+from tests.opensearch.faults import Fault, FaultyNode, faulty
+from tests.ports import Ports
+from zero_memory.adapters.fallback_index import FallbackIndex
+from zero_memory.adapters.opensearch import OpenSearchIndex, opensearch_client
+from zero_memory.adapters.sqlite import SqliteTable
+from zero_memory.adapters.table_index import TableIndex
+from zero_memory.ports.search_index import IndexUnavailable, SearchAnswer, SearchFilter
+
+BUDGET_S = 2.0
+
+
+@pytest.fixture
+def node(opensearch_url: str, opensearch: OpenSearch) -> Generator[FaultyNode]:
+    with faulty(opensearch_url) as server:
+        yield server
+
+
+@pytest.fixture
+def index(node: FaultyNode) -> Generator[OpenSearchIndex]:
+    """Holds one memory, and is less patient than it is by default."""
+    client = opensearch_client(node.url)
+    name = f"at{node.server_port}"
+    patient = OpenSearchIndex(client, model=MODEL, dimensions=DIMENSIONS, name=name)
+    patient.apply([document()])
+    search(patient)  # a node's first searches load its classes
+    yield OpenSearchIndex(
+        client,
+        model=MODEL,
+        dimensions=DIMENSIONS,
+        name=name,
+        search_s=BUDGET_S,
+        write_s=BUDGET_S,
+    )
+    node.fault = None
+    client.indices.delete(index=f"{name}-*")
+    client.close()
+
+
+def search(index: OpenSearchIndex) -> SearchAnswer:
+    return index.search(SearchFilter(("scp_A",)), vector=NORTH, tokens=["cache"], limit=5)
+
+
+@pytest.mark.parametrize(
+    "fault", ["throttled", "slow", "hung up", "timed out", "a shard failed", "cut off"]
+)
+def test_a_search_says_that_the_engine_failed_and_works_again_when_it_does(
+    index: OpenSearchIndex, node: FaultyNode, fault: Fault
+) -> None:
+    node.fault = fault
+    with pytest.raises(IndexUnavailable):
+        search(index)
+    node.fault = None
+    assert [match.memory_id for match in search(index).semantic] == ["mem_1"]
+
+
+@pytest.mark.parametrize("fault", ["throttled", "slow", "hung up", "cut off"])
+def test_a_write_says_that_the_engine_failed_and_can_be_repeated(
+    index: OpenSearchIndex, node: FaultyNode, fault: Fault
+) -> None:
+    node.fault = fault
+    with pytest.raises(IndexUnavailable):
+        index.apply([document("mem_2")])
+    node.fault = None
+    index.apply([document("mem_2")])
+    assert [match.memory_id for match in search(index).semantic] == ["mem_1", "mem_2"]
+
+
+def test_a_port_where_nobody_listens_is_said_too() -> None:
+    client = opensearch_client("http://127.0.0.1:9")
+    index = OpenSearchIndex(client, model=MODEL, dimensions=DIMENSIONS)
+    with pytest.raises(IndexUnavailable, match="does not answer"):
+        search(index)
+    client.close()
+
+
+def test_recall_falls_back_on_the_table_and_says_so(
+    sqlite_table: SqliteTable, node: FaultyNode
+) -> None:
+    client = opensearch_client(node.url)
+    engine = OpenSearchIndex(
+        client,
+        model=HashingEmbedder.model,
+        dimensions=HashingEmbedder.dimensions,
+        name=f"at{node.server_port}",
+        search_s=BUDGET_S,
+    )
+    index = FallbackIndex(engine, TableIndex(sqlite_table, limit=500))
+    ada = arrives(Ports(sqlite_table, index))
+    kept = ada.remembers("The staging database is rebuilt on Mondays")
+    ada.indexed()
+    assert ada.finds("staging database") == [kept]
+    assert not ada.recalls("staging database").degraded
+    node.fault = "throttled"
+    found = ada.recalls("staging database")
+    assert [hit.id for hit in found.hits] == [kept]
+    assert found.degraded
+    assert "429" in (found.degraded_reason or "")
+    node.fault = None
+    assert not ada.recalls("staging database").degraded
+    client.indices.delete(index=f"at{node.server_port}-*")
+    client.close()
