@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from zero_memory.ports.search_index import CorpusStatistics, LexicalMatch, SemanticMatch
-from zero_memory.retrieval.lexical import bm25_score
+from zero_memory.retrieval.lexical import attainable_score, bm25_score
 from zero_memory.retrieval.ranking import FusionName, Ranking
 
 Leg = Literal["lexical", "semantic"]
@@ -30,12 +30,16 @@ class Fused:
 
 @dataclass(frozen=True)
 class Legs:
-    """Both legs by memory: cosine, BM25 (above 0), and rank from 1 among the leg's `limit` best."""
+    """Both legs by memory: cosine, BM25 (above 0), and rank from 1 among the leg's `limit` best.
+
+    `attainable` is a BM25 that no memory exceeds for this query.
+    """
 
     cosines: Mapping[str, float]
     scores: Mapping[str, float]
     semantic_ranks: Mapping[str, int]
     lexical_ranks: Mapping[str, int]
+    attainable: float
 
 
 Worth = tuple[float, float]
@@ -48,17 +52,22 @@ def added_scores(legs: Legs, ranking: Ranking) -> dict[str, Worth]:
     """The cosine above the floor, and the square of BM25 relative to the query's best.
 
     Squared, half as good a match is worth a quarter, so that sharing common words with the query
-    says little (a point of recall@10 on the retrieval benchmark). A memory whose vector is not
-    comparable is taken to be as near as the farthest.
+    says little (a point of recall@10 on the retrieval benchmark). The best match itself is worth
+    its share of what is attainable, up to `full_coverage`: a paraphrase shares no word with its
+    answer, and what then matches best does so by accident. A memory whose vector is not comparable
+    is taken to be as near as the farthest.
     """
     farthest = min(legs.cosines.values(), default=ranking.cosine_floor)
     best = max(legs.scores.values(), default=1.0)
+    weight = ranking.lexical_weight
+    if best < ranking.full_coverage * legs.attainable:
+        weight *= best / (ranking.full_coverage * legs.attainable)
     worth: dict[str, Worth] = {}
     for memory_id in legs.cosines.keys() | legs.scores.keys():
         cosine = legs.cosines.get(memory_id, farthest)
         near = max(0.0, cosine - ranking.cosine_floor) / (1 - ranking.cosine_floor)
         words = (legs.scores.get(memory_id, 0.0) / best) ** 2
-        worth[memory_id] = (near, ranking.lexical_weight * words)
+        worth[memory_id] = (near, weight * words)
     return worth
 
 
@@ -101,7 +110,13 @@ def fuse(
         )
         for match in lexical
     }
-    legs = Legs(cosines, scores, _ranks(cosines, limit), _ranks(scores, limit))
+    legs = Legs(
+        cosines,
+        scores,
+        _ranks(cosines, limit),
+        _ranks(scores, limit),
+        attainable_score(tokens, statistics, ranking.bm25),
+    )
     fused: list[Fused] = []
     for memory_id, (near, words) in FUSIONS[ranking.fusion](legs, ranking).items():
         window = windows.get(memory_id)

@@ -36,6 +36,11 @@ def term_score(
     return rare * (bm25.saturation + 1) * frequency / (frequency + norm)
 
 
+def attainable_score(tokens: Iterable[str], statistics: CorpusStatistics, bm25: Bm25) -> float:
+    """What no memory's score for these query tokens can exceed; 0 for no tokens."""
+    return sum(((bm25.saturation + 1) * rarity(token, statistics) for token in tokens), 0.0)
+
+
 def bm25_score(
     tokens: Iterable[str],
     frequencies: Mapping[str, int],

@@ -85,3 +85,22 @@ def test_a_weight_of_nothing_leaves_the_semantic_order() -> None:
     ranking = replace(Ranking(), lexical_weight=0.0)
     fused = fuse(near, words, STATISTICS, TOKENS, ranking, limit=4)
     assert [each.memory_id for each in fused] == ["mem_1", "mem_2"]
+
+
+def test_a_match_of_little_of_the_query_is_worth_little() -> None:
+    near = [SemanticMatch("mem_1", 0.85, 0, 9), SemanticMatch("mem_2", 0.8, 0, 9)]
+    words = [LexicalMatch("mem_2", {"cache": 1}, 10)]
+    whole = fuse(near, words, STATISTICS, ["cache"], Ranking(), limit=4)
+    assert [each.memory_id for each in whole] == ["mem_2", "mem_1"]
+    asked = ["cache", *(f"other{number}" for number in range(9))]
+    little = fuse(near, words, STATISTICS, asked, Ranking(), limit=4)
+    assert [each.memory_id for each in little] == ["mem_1", "mem_2"]
+
+
+@given(near=semantic, words=lexical)
+def test_no_lexical_match_is_worth_more_than_the_weight(
+    near: list[SemanticMatch], words: list[LexicalMatch]
+) -> None:
+    ranking = Ranking()
+    for each in fuse(near, words, STATISTICS, TOKENS, ranking, limit=4):
+        assert 0 <= each.factors["lexical"] <= ranking.lexical_weight

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zero_memory.ports.search_index import CorpusStatistics
-from zero_memory.retrieval.lexical import Bm25, bm25_score, rarity
+from zero_memory.retrieval.lexical import Bm25, attainable_score, bm25_score, rarity
 
 STATISTICS = CorpusStatistics(1_000, 20_000, {"cache": 400, "e0308": 2})
 
@@ -33,6 +33,17 @@ def test_more_of_a_token_never_scores_less_and_a_longer_text_never_more(
 
     assert score(frequency + more, length) >= score(frequency, length)
     assert score(frequency, length + more) <= score(frequency, length)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["cache", "e0308", "absent"]), st.integers(1, 10_000)),
+    st.integers(0, 5_000),
+)
+def test_no_score_exceeds_what_is_attainable(frequencies: dict[str, int], length: int) -> None:
+    asked = ["cache", "e0308"]
+    score = bm25_score(asked, frequencies, length, STATISTICS, Bm25())
+    assert score <= attainable_score(asked, STATISTICS, Bm25())
+    assert attainable_score([], STATISTICS, Bm25()) == 0
 
 
 @given(st.integers(1, 9))
