@@ -194,10 +194,11 @@ class OpenSearchIndex:
         if any(each.model != self.made_of["model"] for each in documents):
             raise IndexUnavailable(_asks_for_reindex("a memory's vectors are of another model"))
         with _available():
-            ends = time.monotonic() + self._write_s
-            for alias in self._targets(ends) if documents else ():
+            if not documents:
+                return
+            for alias in self._targets(time.monotonic() + self._write_s):
                 for bulk in _bulks(documents):
-                    self._store(alias, bulk, ends)
+                    self._store(alias, bulk, time.monotonic() + self._write_s)
 
     def erase(self, memory_ids: Sequence[str]) -> None:
         """Remove them: from answers at once, from the files with the merge that this starts."""
