@@ -97,7 +97,8 @@ def test_every_tool_has_its_routes_those_for_people_plain_http_alone_and_the_pro
 
     tools = {f"POST {prefix}/{tool.name}": tool.name for tool in TOOLS for prefix in PREFIXES}
     peoples = {f"POST /tools/{tool.name}": tool.name for tool in PEOPLES_TOOLS}
-    assert routes == tools | peoples | {"ANY /mcp": "mcp"}
+    protocol = {"ANY /mcp": "mcp", "POST /tools/{tool}": "mcp"}
+    assert routes == tools | peoples | protocol
 
 
 def test_every_folder_of_a_function_is_deployed_and_has_its_handler() -> None:
