@@ -31,6 +31,7 @@ from zero_memory.local.home import (
 )
 from zero_memory.local.search_files import catch_up
 from zero_memory.local.stream import Pump
+from zero_memory.ports.table import TableUnavailable
 from zero_memory.runtime import bootstrap
 from zero_memory.runtime.bootstrap import Composition
 from zero_memory.runtime.settings import read_settings
@@ -51,7 +52,10 @@ def serve(home: Path, port: int, announce: Callable[[Ready], None]) -> None:
         services = bootstrap.use(read_settings(home="local", data_dir=home))
         table = _local_table(services)
         stack.callback(table.close)
-        token_file = first_start(home, table, services.clock)
+        try:
+            token_file = first_start(home, table, services.clock)
+        except TableUnavailable as away:
+            raise CannotServe(f"The table in {home} does not answer: {away}.") from away
 
         deployment = read_deployment(deployment_folder())
         invoke = invoker(deployment.functions)
@@ -82,8 +86,8 @@ def serve(home: Path, port: int, announce: Callable[[Ready], None]) -> None:
 def _local_table(services: Composition) -> SqliteTable:
     try:
         table = services.table
-    except NewerSchema as newer:
-        raise CannotServe(f"{newer}.") from newer
+    except (NewerSchema, TableUnavailable) as refused:
+        raise CannotServe(f"{refused}.") from refused
     if not isinstance(table, SqliteTable):
         raise TypeError("only the local home has an outbox to deliver from")
     return table

@@ -29,4 +29,5 @@ def last_id_at(at: int) -> str:
 
 
 def _bound(at: int, filler: bytes) -> str:
-    return f"mem_{ULID.from_bytes(at.to_bytes(6, 'big') + filler * 10)}"
+    # No id is born before 1970, so that bounds before it all mean the same.
+    return f"mem_{ULID.from_bytes(max(0, at).to_bytes(6, 'big') + filler * 10)}"

@@ -26,6 +26,7 @@ from zero_memory.mcp.http import (
 )
 from zero_memory.mcp.resource import ResourceTemplate
 from zero_memory.mcp.server import AnyTool, Peer, Server, answer, offer, offer_call
+from zero_memory.ports.table import TableUnavailable
 from zero_memory.runtime.arguments import parse_arguments
 from zero_memory.runtime.bootstrap import Composition, services
 from zero_memory.runtime.perimeter import bearer_token, check_addressed_here, machine_of
@@ -35,6 +36,11 @@ from zero_memory.scopes.identity import authenticate
 from zero_memory.scopes.limits import count_call
 from zero_memory.scopes.model import Grant
 from zero_memory.tools.services import Services
+
+_TABLE_AWAY = (
+    "The table does not answer: it is busy, out of reach, or its disk is full. Try again later; "
+    "with an idempotency_key, a write that is sent again happens once."
+)
 
 Event = dict[str, Any]
 Handler = Callable[[Event, object], dict[str, Any]]
@@ -209,7 +215,8 @@ def _arguments(request: HttpRequest) -> dict[str, Any]:
 
 def _internal(error: Exception, request_id: str, composition: Composition) -> Refusal:
     record_failure(error, request_id, composition.settings)
-    message = f"Something failed here. When you report it, quote {request_id}."
+    what = _TABLE_AWAY if isinstance(error, TableUnavailable) else "Something failed here."
+    message = f"{what} When you report it, quote {request_id}."
     return Refusal(ErrorCode.INTERNAL, message, {"request_id": request_id})
 
 

@@ -83,6 +83,8 @@ def test_filters_by_kind_author_entity_and_time(ada: Someone, ben: Someone, cloc
     assert ada.lists(since=first_id_at(start + 3_600_000)) == [episode, gotcha, task]
     assert ada.lists(until=last_id_at(start + 3_600_000)) == [task, fact]
     assert ada.lists(since=first_id_at(clock.now() + 1)) == []
+    assert ada.lists(since=first_id_at(-1)) == ada.lists()
+    assert ada.lists(until=last_id_at(-62_000_000_000_000)) == []
 
 
 def test_a_filter_that_lets_little_through_pages_on(ada: Someone, ben: Someone):
