@@ -66,9 +66,9 @@ def environment() -> dict[str, str]:
 
 def needs() -> dict[str, tuple[Path, Sequence[str]]]:
     """Each function's handler file and the ports that a call of it uses."""
-    from zero_memory.tools.catalogue import TOOLS
+    from zero_memory.tools.catalogue import PEOPLES_TOOLS, TOOLS
 
-    of_tool = {tool.name: sorted(tool.needs) for tool in TOOLS}
+    of_tool = {tool.name: sorted(tool.needs) for tool in (*TOOLS, *PEOPLES_TOOLS)}
     every = sorted({port for ports in of_tool.values() for port in ports})
     others = {"mcp": every, "indexer": ["index", "table"]}
     return {
