@@ -17,6 +17,7 @@ from zero_memory.client.arguments import parser
 from zero_memory.client.failure import USAGE, Failure
 from zero_memory.client.people import print_answer, request, scope_parser, token_parser
 from zero_memory.contracts.errors import Refusal
+from zero_memory.memory.guard import refuse_secrets
 from zero_memory.places import data_folder
 from zero_memory.runtime.arguments import parse_arguments
 from zero_memory.runtime.bootstrap import Composition
@@ -90,6 +91,7 @@ def _run(composition: Composition, asked: argparse.Namespace) -> int:
     table = composition.table
     match asked.command:
         case "add":
+            refuse_secrets([("name", asked.name)])
             _print([_card(make_person(table, composition.clock, asked.name))], asked)
         case "people":
             page = list_people(table, after=asked.after, limit=asked.limit)

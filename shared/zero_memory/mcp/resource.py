@@ -1,5 +1,6 @@
 """A family of resources that one URI template names."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,11 +15,13 @@ from zero_memory.tools.services import Services
 class ResourceTemplate:
     """What a client reads of the family, and the read, which takes a whole URI.
 
-    `uri_template` holds one variable, in braces. `read` answers what becomes the resource's JSON
-    text; it raises `Refusal` and no other error of its own.
+    `uri_template` holds one variable, in braces; `variable` is the pattern of its values. `read`
+    answers what becomes the resource's JSON text; it raises `Refusal` and no other error of its
+    own.
     """
 
     uri_template: str
+    variable: str
     name: str
     title: str
     description: str
@@ -29,5 +32,5 @@ class ResourceTemplate:
         """Whether the URI is one of this family."""
         before, _, rest = self.uri_template.partition("{")
         after = rest.partition("}")[2]
-        variable = uri[len(before) : len(uri) - len(after)]
-        return uri.startswith(before) and uri.endswith(after) and bool(variable)
+        pattern = f"{re.escape(before)}(?:{self.variable}){re.escape(after)}"
+        return re.fullmatch(pattern, uri) is not None

@@ -313,8 +313,8 @@ def _read_resource(exchange: _Exchange) -> dict[str, Any]:
     if not isinstance(uri, str):
         raise ProtocolError(INVALID_PARAMS, "resources/read must name a uri.")
     stateless = exchange.revision == STATELESS
+    template = _template(exchange, uri)
     try:
-        template = _template(exchange, uri)
         value = exchange.host.read(template, uri, exchange.peer)
     except Refusal as refusal:
         code = _resource_error_code(refusal.code, exchange.revision)
@@ -328,7 +328,10 @@ def _template(exchange: _Exchange, uri: str) -> ResourceTemplate:
     for template in exchange.server.resources:
         if template.names(uri):
             return template
-    raise not_found("There is no such resource.")
+    # The URI is not repeated, since what stands in the place of an id may be a secret.
+    refusal = not_found("There is no such resource; resources/templates/list shows what there is.")
+    code = _resource_error_code(refusal.code, exchange.revision)
+    raise ProtocolError(code, refusal.message, data=refusal.body())
 
 
 def _resource_error_code(code: ErrorCode, revision: Revision) -> int:

@@ -10,10 +10,11 @@ then look random rather than like words, since prose that speaks of a prefix is 
 What passes although it has the shape, since it can't be anyone's credential:
 
 - the word "example", "placeholder" or "redacted" in it, as vendors write documented samples
-  (`AKIA…EXAMPLE`), or eight `x` or sixteen zeros in a row;
+  (`AKIA…EXAMPLE`), or eight `x` or sixteen zeros in a row, but not behind a whole credential;
 - a body that is words joined by separators (`sk-proj-put-the-key-of-your-project-here`);
-- in a URL, a password that is marked as to be filled in: `$NAME`, `${NAME}`, `<name>`, `{name}`,
-  `[name]`, `%s`, `***`, `xxx`, `your-…`, or an upper-case name such as `PASSWORD`.
+- in a URL, a password that is marked as to be filled in: `$NAME`, `$db_password`, `${name}`,
+  `<name>`, `{name}`, `[name]`, `%s`, `***`, `xxx`, `your-…`, or an upper-case name such as
+  `PASSWORD`; but `$` before other letters or mixed case is how a password may begin.
 
 Encodings that hide the format itself (base64 of a token, a cipher, letters of another script that
 look alike) are not undone. All patterns are linear in the length of the text: neighbouring
@@ -30,6 +31,7 @@ from functools import cache
 from itertools import pairwise, takewhile
 
 from zero_memory.contracts.errors import validation_failed
+from zero_memory.scopes.hints import NO_PORT
 
 
 @dataclass(frozen=True)
@@ -74,38 +76,25 @@ def refuse_secrets(fields: Iterable[tuple[str, str]]) -> None:
 def text_leaves(name: str, value: object) -> Iterator[tuple[str, str]]:
     """Every string of a JSON value, keys too, as fields of one name for `refuse_secrets`.
 
-    A string below a key comes with its key, since some formats are known by their label alone.
-    The name says nothing of the path, because a key may be what must not be shown.
+    A string below a key, alone or in lists, comes with its key, since some formats are known by
+    their label alone. The name says nothing of the path, because a key may be what must not be
+    shown.
     """
-    pending = [value]
+    pending: list[tuple[str | None, object]] = [(None, value)]
     while pending:
-        match pending.pop():
+        label, leaf = pending.pop()
+        match leaf:
             case str(text):
-                yield name, text
+                yield name, text if label is None else f'{label}: "{text}"'
             case dict(members):  # pyright: ignore[reportUnknownVariableType]
                 for key, member in members.items():  # pyright: ignore[reportUnknownVariableType]
-                    if isinstance(member, str):
-                        yield name, f'{key}: "{member}"'
-                    else:
-                        yield name, str(key)  # pyright: ignore[reportUnknownArgumentType]
-                        pending.append(member)  # pyright: ignore[reportUnknownArgumentType]
+                    yield name, str(key)  # pyright: ignore[reportUnknownArgumentType]
+                    pending.append((str(key), member))  # pyright: ignore[reportUnknownArgumentType]
             case list(members):  # pyright: ignore[reportUnknownVariableType]
-                pending.extend(members)  # pyright: ignore[reportUnknownArgumentType]
+                for member in members:  # pyright: ignore[reportUnknownVariableType]
+                    pending.append((label, member))  # pyright: ignore[reportUnknownArgumentType]  # noqa: PERF401
             case _:
                 pass
-
-
-def strip_credentials(hint: str) -> str:
-    """A project hint without the user and password of a remote; anything else is as it was.
-
-    The user goes too, since `https://<token>@host` keeps its token there; `git@host:path` stays.
-    """
-    return _REMOTE_USER.sub("", _URL_USER.sub("://", hint))
-
-
-_NO_PORT = r"(?!\d{0,5}(?:[/?#\s]|$))"  # what follows the colon is no port, so it is a password
-_URL_USER = re.compile(rf"://(?:[^\s/?#]*@|[^\s/?#@:]*:{_NO_PORT}[^\s@]{{1,256}}@)+")
-_REMOTE_USER = re.compile(r"^\s*[^\s/@:]+:[^\s/\\@]+@(?=[^\s/@:]+[:/])")
 
 
 _ALNUM = re.compile(r"[A-Za-z0-9]+")
@@ -179,10 +168,21 @@ _SHORT = 3  # letters that random pieces often have in the shape of a word
 _VOWEL = re.compile(r"[aeiouyAEIOUY\d]")
 
 
+_RUN = re.compile(r"[A-Za-z0-9_-]{1,128}")
+
+
+def _is_written_placeholder(body: re.Match[str]) -> bool:
+    """Whether a body as written can't be one, with its last word whole."""
+    run = _RUN.match(body.string, body.start())
+    return _is_placeholder(body[0]) or (bool(run) and _is_words(run[0]))
+
+
 def _is_placeholder(body: str) -> bool:
     """Whether a body in the shape of a credential can't be one."""
-    if _PLACEHOLDER.search(body):
-        return True
+    return bool(_PLACEHOLDER.search(body)) or _is_words(body)
+
+
+def _is_words(body: str) -> bool:
     pieces = _ALNUM.findall(body)
     return len(pieces) > 1 and all(map(_is_word, pieces))
 
@@ -193,6 +193,11 @@ class _Broken:
 
     pieces: list[str]
     gaps: list[str]
+
+    @property
+    def text(self) -> str:
+        """The pieces together; the last may go on behind the end of a token."""
+        return "".join(self.pieces)
 
     @property
     def random_share(self) -> float:
@@ -272,8 +277,9 @@ _Detector = Callable[[str, str], Secret | None]
 class _Token:
     """A format that is a public prefix and a body.
 
-    In `prefix`, `?` is any small letter. `body` is the pattern of a body as written; `length` is
-    how many letters and digits of it are needed when it is broken.
+    In `prefix`, `?` is any small letter. `body` is the pattern of a body as written, no longer than
+    the shortest that is issued, so that a placeholder's word behind a whole credential is none of
+    it; `length` is how many letters and digits of it are needed when it is broken.
     """
 
     detector: str
@@ -296,18 +302,18 @@ class _Token:
     def _starts(self, joined: str, body: re.Pattern[str]) -> bool:
         prefix = _spread(self.prefix).match(joined)
         written = prefix and body.match(joined, prefix.end())
-        return bool(written) and not _is_placeholder(written[0])
+        return bool(written) and not _is_written_placeholder(written)
 
 
 def _holds(text: str, start: int, body: re.Pattern[str], length: int) -> bool:
     """Whether the body of a credential starts here, as written or broken."""
     written = body.match(text, start)
     if written:
-        return not _is_placeholder(written[0])
+        return not _is_written_placeholder(written)
     broken = _broken(text, start, length)
     if broken and broken.gaps == [""]:  # shorter than a body, and then comes the break
         broken = _broken(text, start, len(broken.pieces[0]) + 1)
-    return bool(broken) and broken.looks_random and not _is_placeholder("".join(broken.pieces))
+    return bool(broken) and broken.looks_random and not _is_placeholder(broken.text[:length])
 
 
 @cache
@@ -326,38 +332,38 @@ def _spread(prefix: str) -> re.Pattern[str]:
 
 
 _TOKENS = (
-    _Token("zero-memory-token", "zmt_", r"[A-Za-z0-9]{6,64}_[A-Za-z0-9_-]{16,128}", 40),
+    _Token("zero-memory-token", "zmt_", r"[A-Za-z0-9]{6,64}_[A-Za-z0-9_-]{16}", 40),
     *(
-        _Token("github-token", f"gh{kind}_", r"[A-Za-z0-9]{36,128}", 36)
+        _Token("github-token", f"gh{kind}_", r"[A-Za-z0-9]{36}", 36)
         for kind in "pousr"  # personal, OAuth, user-to-server, server-to-server, refresh
     ),
-    _Token("github-fine-grained-token", "github_pat_", r"[A-Za-z0-9_]{40,128}", 40),
-    _Token("slack-token", "xox?-", r"[A-Za-z0-9-]{20,128}", 20),
-    _Token("anthropic-key", "sk-ant-", r"[A-Za-z0-9_-]{24,128}", 24),
+    _Token("github-fine-grained-token", "github_pat_", r"[A-Za-z0-9_]{40}", 40),
+    _Token("slack-token", "xox?-", r"[A-Za-z0-9-]{20,46}", 20),
+    _Token("anthropic-key", "sk-ant-", r"[A-Za-z0-9_-]{24}", 24),
     *(
-        _Token("openai-key", f"sk-{kind}-", r"[A-Za-z0-9_-]{32,128}", 32)
+        _Token("openai-key", f"sk-{kind}-", r"[A-Za-z0-9_-]{32}", 32)
         for kind in ("proj", "svcacct", "service", "admin", "None")
     ),
-    _Token("openai-key", "sk-", r"[A-Za-z0-9]{40,128}", 40),
+    _Token("openai-key", "sk-", r"[A-Za-z0-9]{40}", 40),
     *(
-        _Token("stripe-key", f"{kind}_{mode}_", r"[A-Za-z0-9]{16,128}", 16)
+        _Token("stripe-key", f"{kind}_{mode}_", r"[A-Za-z0-9]{16,24}", 16)
         for kind in ("sk", "rk")
         for mode in ("live", "test")
     ),
-    _Token("stripe-webhook-secret", "whsec_", r"[A-Za-z0-9+/]{24,128}", 24),
+    _Token("stripe-webhook-secret", "whsec_", r"[A-Za-z0-9+/]{24,32}", 24),
     _Token("google-api-key", "AIza", r"[A-Za-z0-9_-]{35}", 28),
-    _Token("npm-token", "npm_", r"[A-Za-z0-9]{36,128}", 36),
-    _Token("pypi-token", "pypi-", r"Ag[A-Za-z0-9_-]{48,128}", 50),
+    _Token("npm-token", "npm_", r"[A-Za-z0-9]{36}", 36),
+    _Token("pypi-token", "pypi-", r"Ag[A-Za-z0-9_-]{48}", 50),
     *(
-        _Token("gitlab-token", f"{kind}-", r"[A-Za-z0-9_-]{20,128}", 16)
+        _Token("gitlab-token", f"{kind}-", r"[A-Za-z0-9_-]{20}", 16)
         for kind in (  # docs.gitlab.com/security/tokens: token prefixes
             *("glpat", "glrt", "glrtr", "gldt", "glcbt", "glptt", "glft", "glimt", "glagent"),
             *("glsoat", "gloas", "glffct", "glwt"),
         )
     ),
-    _Token("gitlab-token", "GR1348941", r"[A-Za-z0-9_-]{20,128}", 16),
-    _Token("hugging-face-token", "hf_", r"[A-Za-z0-9]{34,128}", 34),
-    _Token("hugging-face-token", "api_org_", r"[A-Za-z0-9]{34,128}", 34),
+    _Token("gitlab-token", "GR1348941", r"[A-Za-z0-9_-]{20}", 16),
+    _Token("hugging-face-token", "hf_", r"[A-Za-z0-9]{34}", 34),
+    _Token("hugging-face-token", "api_org_", r"[A-Za-z0-9]{34}", 34),
 )
 
 
@@ -382,16 +388,14 @@ _PEM_HEADERS = re.compile(
     r"|(?:Version|Comment|Hash|Charset|Subject): [^\n]{0,200}\n)){0,8}"
 )
 _KEY_BODY = 40  # letters and digits; the shortest keys, of Ed25519, have 64 characters
+_KEY_LINE = 64  # characters (RFC 7468)
 
 
 def _is_key_body(text: str, headers: re.Match[str] | None) -> bool:
     body = headers and _broken(text, headers.end(), _KEY_BODY)
-    if not body or _is_placeholder("".join(body.pieces)):
+    if not body or _is_placeholder(body.text[:_KEY_LINE]):
         return False
     return not _is_word(body.pieces[0]) and body.random_share >= 1 / 2
-
-
-_AWS_BODY = re.compile(r"[A-Z0-9]{16}")
 
 
 def _aws_access_key_id(text: str, squeezed: str) -> Secret | None:
@@ -400,7 +404,7 @@ def _aws_access_key_id(text: str, squeezed: str) -> Secret | None:
         if prefix not in squeezed:
             continue
         for found in _spread(prefix).finditer(text):
-            ids = (text[found.start() : found.end() + 17], *_mended(text, found.start()))
+            ids = (text[found.start() : found.end() + 32], *_mended(text, found.start()))
             if any(map(_is_aws_id, ids)) or _is_broken_aws_id(text, found.end()):
                 return Secret("aws-access-key-id", prefix)
     return None
@@ -415,14 +419,13 @@ def _is_broken_aws_id(text: str, start: int) -> bool:
     broken = _broken(text, start, 16)
     if broken is None or broken.gaps == [""]:
         return False
-    body = "".join(broken.pieces)
-    return bool(_AWS_BODY.fullmatch(body)) and broken.looks_random and not _is_placeholder(body)
+    return broken.looks_random and _is_aws_id(f"AKIA{broken.text}")
 
 
-_AWS_ID = re.compile(r"(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])")
+_AWS_ID = re.compile(rf"(?:AKIA|ASIA)[A-Z0-9]{{16}}(?:(?![A-Z0-9])|(?={_PLACEHOLDER.pattern}))")
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=])")
 _AWS_LABEL = re.compile(
-    r"(?i:secret[\W_]?access[\W_]?key|aws[\W_]?secret(?:[\W_]?key)?)[^\w<({\[$]{1,8}"
+    r"(?i:secret[\W_]?access[\W_]?key|aws[\W_]?secret(?:[\W_]?key)?)[^\w<({$]{1,32}"
 )
 _BESIDE = 200  # characters between an access key id and its secret
 
@@ -435,7 +438,7 @@ def _aws_secret_key(text: str, squeezed: str) -> Secret | None:
             broken = _broken(text, label.end(), 36)
             if (value := _AWS_SECRET.match(text, label.end())) and _is_aws_secret(value[0]):
                 return Secret("aws-secret-access-key", value[0][:3])
-            if broken and broken.looks_random and _is_aws_secret("".join(broken.pieces)):
+            if broken and broken.looks_random and _is_aws_secret(broken.text[:40]):
                 return Secret("aws-secret-access-key", broken.pieces[0][:3])
     if "AKIA" in squeezed or "ASIA" in squeezed:
         for key_id in _AWS_ID.finditer(text):
@@ -452,7 +455,7 @@ def _is_aws_secret(value: str) -> bool:
     return mixed and not _is_placeholder(value)
 
 
-_AZURE_LABEL = re.compile(r"(?i:account[\W_]?key)[^\w<({\[$]{1,8}")
+_AZURE_LABEL = re.compile(r"(?i:account[\W_]?key)[^\w<({$]{1,32}")
 _AZURE_KEY = re.compile(r"[A-Za-z0-9+/]{86}==")  # 64 bytes
 
 
@@ -467,8 +470,8 @@ def _azure_storage_key(text: str, squeezed: str) -> Secret | None:
 
 
 _JWT = re.compile(
-    r"eyJ(?<![A-Za-z0-9]eyJ)[A-Za-z0-9_-]{10,2048}+\.[A-Za-z0-9_-]{2,16384}+\.([A-Za-z0-9_-]{20,128})"
-)
+    r"eyJ(?<![A-Za-z0-9]eyJ)[A-Za-z0-9_-]{10,2048}+\.[A-Za-z0-9_-]{2,16384}+\.([A-Za-z0-9_-]{20,43})"
+)  # 43: the shortest signature, of HMAC with SHA-256
 _JWT_OPENINGS = ("eyJhbGci", "eyJ0eXAi", "eyJraWQi", "eyJjdHki", "eyJlbmMi", "eyJ4NXQi", "eyJqa3Ui")
 _JWT_SPAN = 4096  # characters in which a broken token is put together
 _BREAK = r"[^\w.\n]{0,64}+\n[^\w.]{0,64}+"
@@ -530,11 +533,12 @@ def _is_dotted_jwt(text: str, start: int) -> bool:
 
 _URL = re.compile(
     r"://(?:[^\s/?#@:()<>\[\]\"'`,;|]{0,256}|<[^\s<>@:]{1,64}>):"
-    rf"(?P<password>{_NO_PORT}[^\s@\"`]{{1,256}}(?:\n[ \t]*[^\s@\"`]{{1,256}}){{0,2}})@(?!sha256:)"
+    rf"(?P<password>{NO_PORT}[^\s@\"`]{{1,256}}(?:\n[ \t]*[^\s@\"`]{{1,256}}){{0,2}})@(?!sha256:)"
 )
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*$")
 _TO_FILL_IN = re.compile(
-    r"\$\{?\w+\}?|\$\{[^{}]*\}|\$?\(.*\)|<.*>|\{.*\}|\[.*\]|%\w+%|%(?:\(\w*\))?[sdv]"
+    r"\$[A-Z_][A-Z0-9_]*|\$[a-z_]*(?:pass|pwd|pw|secret|token|key)[a-z_]*|\$\{[^{}]*\}"
+    r"|\$?\(.*\)|<.*>|\{.*\}|\[.*\]|%\w+%|%(?:\(\w*\))?[sdv]"
     r"|[*•.…_?-]+|[xX]{2,}|(?i:your[-_].*)"
     r"|[A-Z_]*(?:PASS|PASSWORD|PASSWD|PWD|SECRET|TOKEN|KEY|PAT|PORT)[A-Z_]*"
 )

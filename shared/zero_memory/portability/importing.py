@@ -47,7 +47,7 @@ _LANGUAGE_LENGTH = 35
 
 @dataclass(frozen=True)
 class Source:
-    """A file, or a line of JSON Lines. `path` is what the ledger knows it by."""
+    """A file, or a line of JSON Lines. `path`, what the ledger knows it by, holds no secret."""
 
     path: str
     text: str
@@ -97,7 +97,7 @@ class Importer:
             if file is not None and is_exported(file):
                 return self._exported(source, read_file(file))
             # The whole file, before anything of it reaches a model, the index or the table.
-            refuse_secrets([("path", source.path), ("text", source.text)])
+            refuse_secrets([("text", source.text)])
             return self._notes(source, file)
         except Refusal as refusal:
             return Imported(source.path, "refused", refusal=refusal)

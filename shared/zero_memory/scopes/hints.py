@@ -15,6 +15,14 @@ from zero_memory.scopes.paths import slug_of
 _URL = re.compile(r"(?:git\+)?(?:ssh|https?|git|ftps?)(?:\+git)?://", re.IGNORECASE)
 _USER = re.compile(r"(?<=://)[^?#]*@|^(?![^/]*://)[^/?#]*@")
 """What stands before a host, in URLs up to the last `@`, so that no password is ever kept."""
+NO_PORT = r"(?!\d{0,5}(?:[/?#\s]|$))"
+"""A pattern: what follows the colon behind a host or a user is no port, so it is a password."""
+_URL_USER = re.compile(rf"://(?:[^\s/?#]*@|[^\s/?#@:]*:{NO_PORT}[^\s@]{{1,256}}@)+")
+_PART_USER = re.compile(
+    r"^\s*[^\s/\\@:]*:[^\s/\\]+@"
+    r"|(?<=[/\\])(?![a-zA-Z]:[/\\])[^\s/\\@:]*:(?!\d{1,5}[/?#])[^\s@]{1,256}@"
+)
+"""A user with a password at the beginning of a part, which no drive and no host with a port is."""
 _SCP = re.compile(r"(?P<host>[^/@:\s\\]{2,}):(?!//)(?P<path>[^\\\s]+)")
 _HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}", re.IGNORECASE)
 _DRIVE = re.compile(r"[a-z]:(?:[/\\]|$)", re.IGNORECASE)
@@ -51,9 +59,20 @@ class Hint:
         return slug_of(self.name)
 
 
+def strip_credentials(hint: str) -> str:
+    """A project hint without the user and password of a remote; anything else is as it was.
+
+    The user goes too, since `https://<token>@host` keeps its token there; `git@host:path` stays.
+    A user with a password goes wherever a part begins, since no path or misspelt URL needs one.
+    """
+    while (stripped := _PART_USER.sub("", _URL_USER.sub("://", hint))) != hint:
+        hint = stripped
+    return hint
+
+
 def read_hint(text: str, machine: str) -> Hint | None:
     """What a hint names, None when it names nothing (blank, `/`, `.`, `~`, punctuation alone)."""
-    text = text.strip()
+    text = strip_credentials(text).strip()
     if _is_path(text):
         hint = _path_hint(text, machine)
     else:
@@ -117,7 +136,7 @@ def _path_hint(text: str, machine: str) -> Hint | None:
     None for a root or a home folder, and for a path that depends on where the caller happens to be.
     """
     if text.lower().startswith("file:"):
-        text = unquote(urlsplit(text).path)
+        text = strip_credentials(unquote(urlsplit(text).path))
         text = text[1:] if _DRIVE.match(text[1:]) else text
     windows = _on_windows(text)
     parts = [part for part in re.split(r"[/\\]" if windows else "/", text) if part not in {"", "."}]

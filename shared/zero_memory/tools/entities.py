@@ -7,8 +7,9 @@ from zero_memory.contracts.lifecycle import (
     EntityNode,
 )
 from zero_memory.memory.graph import Node, entities_about, newest_entities
-from zero_memory.memory.guard import refuse_secrets, strip_credentials
+from zero_memory.memory.guard import refuse_secrets
 from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.hints import strip_credentials
 from zero_memory.tools.services import Services
 from zero_memory.tools.standing import stand
 from zero_memory.tools.tool import Annotations, Tool

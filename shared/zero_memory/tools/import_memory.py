@@ -12,7 +12,7 @@ from zero_memory.contracts.portability import (
     ImportResult,
     UploadSlot,
 )
-from zero_memory.memory.guard import refuse_secrets, strip_credentials
+from zero_memory.memory.guard import refuse_secrets
 from zero_memory.memory.write import Destination
 from zero_memory.portability.destinations import Destinations
 from zero_memory.portability.importing import Format, Imported, Importer, Source
@@ -20,6 +20,7 @@ from zero_memory.portability.passages import carried_passage
 from zero_memory.ports.artifacts import ArtifactTooLong
 from zero_memory.retrieval.passages import read_passage
 from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.hints import strip_credentials
 from zero_memory.scopes.session import WriteTarget, write_target
 from zero_memory.tools.services import Services
 from zero_memory.tools.standing import Standing, stand
@@ -57,7 +58,10 @@ def run(services: Services, caller: Caller, arguments: ImportArguments) -> Impor
     importer, target = _importer(services, caller, arguments, standing, started + BUDGET_MS)
     items = arguments.items or ()
     return ImportResult(
-        items=[_answer(_one(services, caller, importer, item)) for item in items],
+        items=[
+            _answer(_one(services, caller, importer, item, number))
+            for number, item in enumerate(items, 1)
+        ],
         routing_reason=target.reason if target else None,
         session=standing.state(),
     )
@@ -111,7 +115,14 @@ def _importer(
     return importer, everything
 
 
-def _one(services: Services, caller: Caller, importer: Importer, item: ImportItem) -> Imported:
+def _one(
+    services: Services, caller: Caller, importer: Importer, item: ImportItem, number: int
+) -> Imported:
+    try:
+        refuse_secrets([("path", item.path)])
+    except Refusal as refusal:
+        # The answer names the item by its place, since its path is what must not be repeated.
+        return Imported(f"item {number}", "refused", refusal=refusal)
     try:
         text = _text(services, caller, item)
     except Refusal as refusal:

@@ -11,7 +11,8 @@ from zero_memory.tools.services import Services
 from zero_memory.tools.standing import stand
 from zero_memory.tools.whole import whole
 
-_URI = re.compile(r"zm://memory/(mem_[0-9A-HJKMNP-TV-Z]{26})")
+MEMORY_ID = "mem_[0-9A-HJKMNP-TV-Z]{26}"
+_URI = re.compile(f"zm://memory/({MEMORY_ID})")
 
 
 def read(services: Services, caller: Caller, uri: str) -> WholeMemory:

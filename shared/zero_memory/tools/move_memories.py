@@ -2,11 +2,12 @@
 
 from zero_memory.contracts.errors import Refusal, validation_failed
 from zero_memory.contracts.lifecycle import MoveArguments, Moved, MoveResult, NotMoved
-from zero_memory.memory.guard import refuse_secrets, strip_credentials
+from zero_memory.memory.guard import refuse_secrets
 from zero_memory.memory.moving import move
 from zero_memory.memory.rights import Rights
 from zero_memory.scopes.access import can_write
 from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.hints import strip_credentials
 from zero_memory.scopes.model import Membership
 from zero_memory.scopes.projects import open_project
 from zero_memory.tools.services import Services

@@ -11,13 +11,14 @@ from zero_memory.contracts.memory import (
 )
 from zero_memory.memory.ages import age, moment, timestamp
 from zero_memory.memory.canonical import canonical
-from zero_memory.memory.guard import refuse_secrets, strip_credentials
+from zero_memory.memory.guard import refuse_secrets
 from zero_memory.memory.model import Body
 from zero_memory.memory.reading import load_visible, seen_successors, with_bodies
 from zero_memory.retrieval.excerpt import excerpt
 from zero_memory.retrieval.gather import Query
 from zero_memory.retrieval.recall import Ranked, ask, recall
 from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.hints import strip_credentials
 from zero_memory.scopes.people import shown_people
 from zero_memory.scopes.visibility import ReadSet, is_shared_into, seen_in
 from zero_memory.tools.services import Services

@@ -14,7 +14,7 @@ from zero_memory.contracts.memory import (
 )
 from zero_memory.contracts.model import MAX_SOURCE_BYTES
 from zero_memory.memory.ages import age
-from zero_memory.memory.guard import refuse_secrets, strip_credentials, text_leaves
+from zero_memory.memory.guard import refuse_secrets, text_leaves
 from zero_memory.memory.history import cut_of
 from zero_memory.memory.model import Meta
 from zero_memory.memory.preview import preview
@@ -32,6 +32,7 @@ from zero_memory.memory.write import (
 from zero_memory.retrieval.passages import read_passage
 from zero_memory.retrieval.similar import similar_to
 from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.hints import strip_credentials
 from zero_memory.scopes.session import WriteTarget, write_target
 from zero_memory.scopes.visibility import ReadSet, seen_in
 from zero_memory.tools.services import Services
@@ -156,8 +157,8 @@ def _answer(
     if not memories:
         raise not_found("What this call stored is no longer there, or no longer yours to read.")
     memory = memories[0]
-    declared = bool(written.superseded or written.skipped)
-    similar = [] if declared else _similar(services, standing, target, memory.meta)
+    settled = bool(written.deduplicated or written.superseded or written.skipped)
+    similar = [] if settled else _similar(services, standing, target, memory.meta)
     decision = memory.meta.kind == "decision" and not memory.body.entities
     return RememberResult(
         id=memory.meta.memory_id,

@@ -136,6 +136,7 @@ TOOLS: tuple[Tool[Any, Any], ...] = (
 RESOURCES = (
     ResourceTemplate(
         uri_template="test://static-{kind}",
+        variable="[a-z]{1,16}",
         name="static",
         title="Static",
         description="A text that is always the same.",
@@ -144,6 +145,7 @@ RESOURCES = (
     ),
     ResourceTemplate(
         uri_template="test://template/{id}/data",
+        variable="[a-z0-9]{1,16}",
         name="template",
         title="Template",
         description="A text that holds the id.",

@@ -118,14 +118,25 @@ def test_an_unknown_tool_is_a_protocol_error(client: Client, revision: str) -> N
 
 
 @pytest.mark.parametrize(("revision", "code"), [("2026-07-28", -32602), ("2025-11-25", -32002)])
-@pytest.mark.parametrize("uri", ["test://nothing", "test://static-nothing"])
 def test_an_unknown_resource_is_named_in_the_errors_data(
-    client: Client, revision: str, code: int, uri: str
+    client: Client, revision: str, code: int
 ) -> None:
+    uri = "test://static-nothing"
     answer = client.rpc(revision, "resources/read", {"uri": uri})
     error = JSONRPCError.model_validate_json(answer.text).error
     assert error.code == code
     assert error.data["uri"] == uri
+
+
+@pytest.mark.parametrize(("revision", "code"), [("2026-07-28", -32602), ("2025-11-25", -32002)])
+@pytest.mark.parametrize("uri", ["test://{}", "test://static-{}", "test://template/{}/data"])
+def test_a_uri_in_the_shape_of_no_resource_is_not_repeated(
+    client: Client, revision: str, code: int, uri: str
+) -> None:
+    secret = "Sh1bb0leth" * 3
+    answer = client.rpc(revision, "resources/read", {"uri": uri.format(secret)})
+    assert JSONRPCError.model_validate_json(answer.text).error.code == code
+    assert secret not in answer.text
 
 
 def test_lists_have_one_page(client: Client) -> None:

@@ -198,6 +198,15 @@ def test_a_file_with_a_secret_fails_alone_and_nothing_of_it_is_kept(ada: Someone
     assert ada.lists() == good.ids
 
 
+@pytest.mark.parametrize("path", ["~/{}.md", "~/{}.jsonl", "{}"])
+def test_a_secret_in_a_path_is_refused_and_not_repeated(ada: Someone, path: str):
+    tree = {"~/good.md": "Good.", path.format(KEY): "{}\n"}
+    good, bad = imported(ada, tree, scope="personal")
+    assert (good.status, bad.status, bad.path) == ("created", "refused", "item 2")
+    assert str(bad.message).startswith("secret_content_rejected: `path`")
+    assert KEY not in bad.model_dump_json()
+
+
 def test_a_secret_in_any_field_of_a_record_is_refused(ada: Someone):
     line = (
         '{"zero_memory":1,"id":"mem_01MCC5RM008A4RCTS83QW0FAYZ","kind":"fact","scope":"personal",'

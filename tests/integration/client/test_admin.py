@@ -119,6 +119,25 @@ def test_what_is_not_there_is_said(service: Service, words: Sequence[str], says:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("add", "{secret}"),
+        ("as", "{person}", "token", "make", "--label", "{secret}"),
+        ("as", "{person}", "scope", "team", "{secret}"),
+    ],
+)
+def test_no_secret_becomes_a_name_or_a_label(service: Service, words: Sequence[str]) -> None:
+    person = admin(service, "add", "Ada")[0]["person"]
+    secret = "glpat-" + "aZ9_" * 5
+    given = (word.format(secret=secret, person=person) for word in words)
+    done = zm("admin", "--home", str(service.home), *given, environment={**os.environ})
+    assert done.returncode == 1, done.stderr
+    assert "secret_content_rejected" in done.stderr
+    assert secret not in done.stdout + done.stderr
+    assert secret not in json.dumps(admin(service, "people"))
+
+
 def test_no_home_is_made_by_mistake(tmp_path: Any) -> None:
     with pytest.raises(Failure, match="zm serve"):
         commands.main(["--home", str(tmp_path / "typo"), "people"])

@@ -231,6 +231,9 @@ AROUND: dict[str, Callable[[str], str]] = {
     "with Windows line ends": lambda s: f"a\r\n{s}\r\nb".replace("\n", "\r\n"),
 }
 
+# What may stand behind a whole credential and makes no placeholder of it
+BEHIND = ("example", "-example", "_EXAMPLE", "xxxxxxxx", "0000000000000000", "-redacted")
+
 # What may stand inside a token
 INSIDE: dict[str, Callable[[str], str]] = {
     "a line break": lambda s: _cut(s, "\n"),

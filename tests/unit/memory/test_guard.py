@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from tests.unit.memory.credentials import (
     AROUND,
+    BEHIND,
     CREDENTIALS,
     INSIDE,
     TOKENS,
@@ -15,7 +16,8 @@ from tests.unit.memory.credentials import (
     seeded,
 )
 from zero_memory.contracts.errors import ErrorCode, Refusal
-from zero_memory.memory.guard import find_secret, refuse_secrets, strip_credentials, text_leaves
+from zero_memory.memory.guard import find_secret, refuse_secrets, text_leaves
+from zero_memory.scopes.hints import strip_credentials
 
 SEEDS = range(3)
 LOOKALIKES = lookalikes()
@@ -48,6 +50,32 @@ def test_a_token_is_found_when_something_stands_inside_it(inside: str) -> None:
         assert find_secret(INSIDE[inside](made(kind, seed))) is not None, kind
 
 
+@pytest.mark.parametrize("behind", BEHIND)
+@pytest.mark.parametrize("kind", TOKENS)
+def test_a_placeholders_word_behind_a_whole_token_does_not_hide_it(kind: str, behind: str) -> None:
+    for seed in SEEDS:
+        token = made(kind, seed)
+        assert find_secret(f"The key is {token}{behind}.") is not None
+        assert find_secret(f"The key is {INSIDE['a line break'](token)}{behind}.") is not None
+
+
+@pytest.mark.parametrize(
+    "sample",
+    [
+        "AKIAIOSFODNN7EXAMPLE",
+        "AKIAIOSFODNN7EXAMPLEexample",
+        f"xoxb-{'1234567890' * 2}-{'x' * 24}",
+        f"ghp_{'x' * 40}",
+        f"sk_live_{'0' * 24}",
+        f"sk_test_{'x' * 24}",
+        "glpat-your_gitlab_token_goes_here_and_nowhere_else",
+        f"AIza{'x' * 35}",
+    ],
+)
+def test_a_documented_sample_passes(sample: str) -> None:
+    assert find_secret(sample) is None
+
+
 @pytest.mark.parametrize("first", ["Abc", "Bcdfghjk"])
 def test_a_token_is_found_though_its_first_piece_has_the_letters_of_a_word(first: str) -> None:
     rest = made("ghp", 0).removeprefix("ghp_")
@@ -78,14 +106,26 @@ def test_a_truncated_token_passes(kind: str) -> None:
 
 @pytest.mark.parametrize(
     "password",
-    ["$PASSWORD", "${DB_PASS}", "$(pass db)", "<password>", "{password}", "{{ password }}", "***"],
+    [
+        "$PASSWORD",
+        "$DB_PASS",
+        "$db_password",
+        "${DB_PASS}",
+        "${pw}",
+        "$(pass db)",
+        "<password>",
+        "{password}",
+        "{{ password }}",
+        "***",
+    ],
 )
 def test_a_url_whose_password_is_to_be_filled_in_passes(password: str) -> None:
     assert find_secret(f"postgres://app:{password}@db.internal:5432/app") is None
 
 
 @pytest.mark.parametrize(
-    "password", ["password", "pa$$word", "hunter2", "Example1!", "p%40ss", "x"]
+    "password",
+    ["password", "pa$$word", "$ecretQ9z", "$ecret", "hunter2", "Example1!", "p%40ss", "x"],
 )
 def test_a_url_whose_password_could_be_one_is_found(password: str) -> None:
     expected = None if password == "Example1!" else "url-password"
@@ -161,6 +201,14 @@ def test_a_label_and_its_value_in_a_source_are_read_together() -> None:
     refuse_secrets(text_leaves("source", {"digest": secret}))
     with pytest.raises(Refusal, match="aws-secret-access-key"):
         refuse_secrets(text_leaves("source", {"aws_secret_access_key": secret}))
+    with pytest.raises(Refusal, match="aws-secret-access-key"):
+        refuse_secrets(text_leaves("source", {"aws_secret_access_key": [["fine"], [secret]]}))
+
+
+@pytest.mark.parametrize("between", [': ["', ":\n  - ", '": [\n        "', " = [[ '"])
+def test_a_label_and_its_value_in_a_list_are_read_together(between: str) -> None:
+    secret = made("aws secret", 0).partition("=")[2]
+    assert find_secret(f"aws_secret_access_key{between}{secret}") is not None
 
 
 def test_a_source_nested_beyond_any_recursion_is_read() -> None:
@@ -182,6 +230,14 @@ def test_a_source_nested_beyond_any_recursion_is_read() -> None:
         ("https://ada:p#w?d@host/acme/api", "https://host/acme/api"),
         ("https://ada:p@ss@host/acme/api", "https://host/acme/api"),
         ("ada:{token}@host:acme/api.git", "host:acme/api.git"),
+        ("ada:{token}@host", "host"),
+        ("http:/ada:{token}@host/a", "http:/host/a"),
+        ("http:/ada:p/w@rd:x@host/a", "http:/host/a"),
+        ("http:ada:{token}@host/a", "host/a"),
+        ("//ada:{token}@host/a", "//host/a"),
+        ("//ada:/{token}@host/a", "//host/a"),
+        ("~/ada:{token}@host", "~/host"),
+        (r"C:\ada:{token}@host", r"C:\host"),
         (
             "origin https://a:b@one/x and https://c:d@two/y",
             "origin https://one/x and https://two/y",
@@ -200,6 +256,8 @@ def test_credentials_of_a_remote_are_stripped_from_a_hint(hint: str, stripped: s
         "https://git.example.org:8443/acme/@scope/api",
         "/home/me/src/api@2",
         r"C:\src\api@2/x:y",
+        "file:///C:/src/api@2",
+        "/srv/node_modules/@scope/api",
         "api",
         "",
     ],

@@ -101,6 +101,28 @@ def test_of_a_password_in_a_remote_nothing_stays(remote: str):
     assert _hint(remote).identity == "remote:github.com/acme/api"
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "http:/u:{}@h/a",
+        "http:u:{}@h/a",
+        "//u:{}@h",
+        "//u:p/{}@h",
+        "/u:{}@h",
+        "~/u:{}@h",
+        "C:\\u:{}@h",
+        "C:/u:{}@h",
+        "C:u:{}@h",
+        "file:/u:{}@h",
+        "file:///u%3A{}%40h",
+    ],
+)
+def test_of_a_password_in_a_misspelt_remote_or_a_path_nothing_stays(odd: str):
+    one, other = (read_hint(odd.format(password), "desk") for password in ("Hunter2", "other"))
+    assert one == other
+    assert "hunter2" not in repr(one).lower()
+
+
 def test_of_a_password_before_a_name_nothing_stays():
     assert _hint("me:hunter2@desk") == Hint("", "", "desk")
 
