@@ -49,6 +49,17 @@ class FileArtifacts:
         except OSError as error:
             raise _unavailable(error) from error
 
+    def clear(self) -> None:
+        """See the port."""
+        try:
+            for file in self._folder.glob("*/*"):
+                file.unlink(missing_ok=True)
+        except OSError as error:
+            raise _unavailable(error) from error
+        for folder in self._folder.glob("*"):
+            with suppress(OSError):  # a new file came in, or another process was faster
+                folder.rmdir()
+
     def link(self, key: str) -> str:
         """See the port."""
         return self._path(key).as_uri()

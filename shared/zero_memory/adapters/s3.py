@@ -62,6 +62,18 @@ class S3Artifacts:
         with _translated():
             self._client.delete_object(**self._at(key))
 
+    def clear(self) -> None:
+        """See the port. What a day brought is there: each thousand is a listing and a deletion."""
+        with _translated():
+            pages = self._client.get_paginator("list_objects_v2")
+            for page in pages.paginate(Bucket=self._bucket):
+                found = [{"Key": each["Key"]} for each in page.get("Contents", ())]
+                if found:
+                    deletion = {"Objects": found, "Quiet": True}
+                    answer = self._client.delete_objects(Bucket=self._bucket, Delete=deletion)
+                    if answer.get("Errors"):
+                        raise ArtifactsUnavailable("S3 does not delete some of the files")
+
     def link(self, key: str) -> str:
         """See the port."""
         return self._signed("get_object", key)

@@ -17,6 +17,7 @@ from string import Formatter
 from typing import Any, Literal, cast
 from urllib.parse import unquote
 
+from zero_memory.memory.ledger import ImportEntry
 from zero_memory.memory.model import (
     AnswerPointer,
     AuditRecord,
@@ -36,7 +37,6 @@ from zero_memory.memory.model import (
     TimelineEntry,
     Wording,
 )
-from zero_memory.portability.ledger import ImportEntry
 from zero_memory.ports.table import LimitExceeded
 from zero_memory.scopes.model import (
     Attachment,

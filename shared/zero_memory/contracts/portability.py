@@ -50,7 +50,8 @@ class ImportArguments(Arguments):
 class ImportedItem(Result):
     """What became of one item; `ids` are the memories that hold it now.
 
-    `deferred`: not begun, or not done; import it again. `code` and `message` say why `refused`.
+    `deferred`: not begun, or not done; import it again. `code` and `message` say why `refused`;
+    a `message` with `unchanged`, that something of it was forgotten.
     """
 
     path: str

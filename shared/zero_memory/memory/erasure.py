@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from zero_memory.contracts.errors import conflict, forbidden, not_found
 from zero_memory.memory.entities import distinct_names
 from zero_memory.memory.ids import new_audit_id
+from zero_memory.memory.ledger import ImportEntry, import_path
 from zero_memory.memory.model import (
     AnswerPointer,
     AuditRecord,
@@ -32,6 +35,7 @@ from zero_memory.ports.table import (
     AttributeIs,
     ConditionFailed,
     Delete,
+    Present,
     Put,
     Ref,
     RevisionIs,
@@ -63,7 +67,9 @@ def erase(
             break
         if meta.scope not in rights.administered:
             raise forbidden("Only an admin of its scope may erase a memory; use forget.")
-        _unname(table, meta)
+        scopes = _scopes_before(table, meta)
+        _unname(table, meta, scopes)
+        _unlist(table, meta, [meta.scope, *scopes])
         tombstone = _tombstone(meta, caller, clock.now())
         try:
             table.transact([*_taking(table, meta), Put(tombstone)])
@@ -118,21 +124,43 @@ def _taking(table: Table, meta: Meta) -> list[Action]:
     return actions
 
 
-def _unname(table: Table, meta: Meta) -> None:
-    """Let the scopes that a memory was moved from forget names that only it brought there."""
+def _scopes_before(table: Table, meta: Meta) -> list[str]:
+    """The scopes that a memory was moved from."""
     states: list[dict[str, Any]] = [
         json.loads(each.before) or {} for each in _all(table, AuditRecord, meta.memory_id)
     ]
-    scopes: set[str] = {state["scope"] for state in states if "scope" in state} - {meta.scope}
+    return sorted({state["scope"] for state in states if "scope" in state} - {meta.scope})
+
+
+def _unname(table: Table, meta: Meta, scopes: Sequence[str]) -> None:
+    """Let the scopes that a memory was moved from forget names that only it brought there."""
     _delete(
         table,
         [
             ref(EntityName, scope, folded)
-            for scope in sorted(scopes)
+            for scope in scopes
             for folded in _entities(table, meta)
             if _alone_mentions(table, scope, folded, meta.memory_id)
         ],
     )
+
+
+def _unlist(table: Table, meta: Meta, scopes: Sequence[str]) -> None:
+    """Take a memory from its author's ledger of imports; where nothing is left, its path too."""
+    person = meta.author.partition(".")[0]
+    for memory in with_bodies(table, [meta]):
+        path = import_path(memory.body.source_json)
+        if path is None:
+            continue
+        refs = [ref(ImportEntry, person, scope, path) for scope in scopes]
+        for at, entry in zip(refs, table.get_many(refs), strict=True):
+            if entry is None:
+                continue
+            left = tuple(each for each in entry.sections if each.memory_id != meta.memory_id)
+            if not left:
+                table.transact([Delete(at)])
+            elif left != entry.sections:
+                table.transact([Put(replace(entry, sha256="", sections=left))])
 
 
 def _entities(table: Table, meta: Meta) -> list[str]:
@@ -161,6 +189,7 @@ def _sweep(table: Table, tombstone: AuditRecord) -> None:
     places: dict[str, Any] = json.loads(tombstone.after)
     scopes: list[str] = [places["scope"], *places["shared_to"]]
     _delete(table, list(_answers(table, memory_id, successors)))
+    _unreason(table, memory_id)
     _delete(table, list(_links(table, memory_id, successors)))
     _delete(
         table,
@@ -191,6 +220,16 @@ def _answers(table: Table, memory_id: str, successors: Sequence[str]) -> Iterato
             if holder == memory_id or (answer is not None and memory_id in answer.result):
                 yield at
                 yield ref(AnswerPointer, holder, *at.parts)
+
+
+def _unreason(table: Table, memory_id: str) -> None:
+    """Clear why others were linked to the memory, which their own histories keep."""
+    for source in dict.fromkeys(each.source for each in _all(table, LinkIn, memory_id)):
+        for record in _all(table, AuditRecord, source):
+            state: dict[str, Any] = json.loads(record.after)
+            if record.reason is not None and memory_id in (state.get("link") or ()):
+                with suppress(ConditionFailed):  # it is being erased itself
+                    table.transact([Put(replace(record, reason=None), Present())])
 
 
 def _links(table: Table, memory_id: str, successors: Sequence[str]) -> Iterator[Ref[object]]:

@@ -1,15 +1,17 @@
 """Leaving for good: everything that a person owns is erased, page by page.
 
-Interrupted, it goes on where it was. The person's own record goes last, with their private root;
-until then their tokens work, so that they can see it through.
+Interrupted, it goes on where it was. The person's own record goes last, with their private root,
+in a call of its own (`remove_person`), when no copy of what was erased is left anywhere; until then
+their tokens work, so that they can see it through.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from zero_memory.contracts.errors import conflict
 from zero_memory.memory.erasure import erase
+from zero_memory.memory.ledger import ImportEntry
 from zero_memory.memory.model import (
     AuditRecord,
     EntityName,
@@ -18,7 +20,6 @@ from zero_memory.memory.model import (
     SharedMemory,
 )
 from zero_memory.memory.rights import Rights
-from zero_memory.portability.ledger import ImportEntry
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import (
     Action,
@@ -56,7 +57,7 @@ _PRIVATE = frozenset(("personal", "core"))
 
 @dataclass(frozen=True)
 class Departure:
-    """How far it is: the memories that this call erased, and whether everything is gone.
+    """How far it is: the memories that this call erased, and whether all but the person is gone.
 
     `remaining` counts the memories that are still there, up to 200 a scope; `more` says that there
     are more.
@@ -74,9 +75,11 @@ def depart(
     *,
     caller: Caller,
     until: int,
-    memory: TokenMemory = PROCESS_MEMORY,
+    unindex: Callable[[Sequence[str]], None],
 ) -> Departure:
-    """Erase what a person owns, and in the end the person; no memory is begun on after `until`.
+    """Erase what a person owns, but for the person; no memory is begun on after `until`.
+
+    `unindex` takes the ids of memories that are about to be erased: later nothing would name them.
 
     What they wrote into scopes of others stays there, without their name. Raises Refusal
     `conflict` while others are in scopes that they own, `unauthorized` when the account is gone.
@@ -85,7 +88,7 @@ def depart(
     owned = [each for each in access.memberships if each.owner == access.person]
     _refuse_shared(table, owned)
     erased: list[str] = []
-    for memory_id in _erasing(table, clock, caller, owned):
+    for memory_id in _erasing(table, clock, caller, owned, unindex):
         erased.append(memory_id)
         if clock.now() >= until:
             return _unfinished(table, owned, erased)
@@ -99,7 +102,6 @@ def depart(
             return _unfinished(table, owned, erased)
     ledger = _all(table, ImportEntry, access.person)
     _delete(table, [ref(ImportEntry, each.person, each.scope, each.path) for each in ledger])
-    _remove_person(table, access.person, private, memory)
     return Departure(tuple(erased), done=True)
 
 
@@ -118,7 +120,11 @@ def _others_are_in(table: Table, scope: str) -> bool:
 
 
 def _erasing(
-    table: Table, clock: Clock, caller: Caller, owned: Sequence[Membership]
+    table: Table,
+    clock: Clock,
+    caller: Caller,
+    owned: Sequence[Membership],
+    unindex: Callable[[Sequence[str]], None],
 ) -> Iterator[str]:
     """Erase the memories of these scopes one by one, and what each erasure leaves behind."""
     scopes = frozenset(each.scope for each in owned)
@@ -127,6 +133,7 @@ def _erasing(
     for membership in owned:
         # What was read is gone, so each page is the first one.
         while page := table.query(SearchRecord, membership.scope, limit=_PAGE).records:
+            unindex([record.memory_id for record in page])
             for record in page:
                 left = erase(table, clock, caller=caller, rights=rights, memory_id=record.memory_id)
                 _delete(table, [ref(AuditRecord, left.memory_id, left.audit_id)])
@@ -178,13 +185,15 @@ def _removal(scope: Scope, when: RevisionIs | None = None) -> list[Action]:
     ]
 
 
-def _remove_person(
-    table: Table, person: str, private: Sequence[Membership], memory: TokenMemory
-) -> None:
+def remove_person(table: Table, person: str, memory: TokenMemory = PROCESS_MEMORY) -> None:
     """Remove tokens, private scopes and the person, at once when there are no more than 40 tokens.
 
-    So that the token that calls holds until everything else is gone.
+    So that the token that calls holds until everything else is gone. Raises Refusal `conflict` when
+    something was written since `depart` was done.
     """
+    private = [each for each in access_of(table, person).memberships if each.kind in _PRIVATE]
+    if any(table.query(SearchRecord, each.scope, limit=1).records for each in private):
+        raise conflict("Something was written while the account was deleted; repeat this call.")
     tokens = [each.public_id for each in _all(table, PersonToken, person)]
     first, last = tokens[:-_TOKENS_AT_ONCE], tokens[-_TOKENS_AT_ONCE:]
     _delete(table, list(_of_tokens(person, first)))

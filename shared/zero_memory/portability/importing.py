@@ -2,8 +2,8 @@
 
 A file of somebody's own notes goes the ordinary way of a write, section by section, and a ledger
 remembers what was made of it: unchanged, it is passed over; changed, its new text supersedes the
-old. A memory that was exported comes back as it was (`restoring`); an exported file whose text was
-edited since supersedes the memory that it came from.
+old; erased, it comes anew. A memory that was exported comes back as it was (`restoring`); an
+exported file whose text was edited since supersedes the memory that it came from.
 """
 
 import hashlib
@@ -19,19 +19,19 @@ from zero_memory.contracts.kinds import Kind
 from zero_memory.contracts.model import MAX_ENTITIES, MAX_SUPERSEDES
 from zero_memory.memory.canonical import digest
 from zero_memory.memory.guard import refuse_secrets, text_leaves
-from zero_memory.memory.model import KINDS, Passage
+from zero_memory.memory.ledger import ImportedSection, ImportEntry, import_path
+from zero_memory.memory.model import KINDS, Meta, Passage
 from zero_memory.memory.reading import load_visible, with_bodies
 from zero_memory.memory.write import Destination, Draft, Submission, must_fit, remember
 from zero_memory.portability.destinations import Destinations
 from zero_memory.portability.frontmatter import Fronted, read_frontmatter
 from zero_memory.portability.jsonl import read_line
-from zero_memory.portability.ledger import ImportedSection, ImportEntry
 from zero_memory.portability.markdown import is_exported, read_file
 from zero_memory.portability.model import Portable
 from zero_memory.portability.restoring import restore
 from zero_memory.portability.sections import Section, sections
 from zero_memory.ports.clock import Clock
-from zero_memory.ports.table import Put, Table
+from zero_memory.ports.table import Put, Table, ref
 from zero_memory.scopes.caller import Caller
 
 Format = Literal["markdown", "jsonl"]
@@ -56,12 +56,16 @@ class Source:
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of one source; `ids` are the memories that hold it now."""
+    """What became of one source; `ids` are the memories that hold it now.
+
+    `forgotten` counts those of an unchanged source that were forgotten, and stay so.
+    """
 
     path: str
     status: Status
     ids: tuple[str, ...] = ()
     refusal: Refusal | None = None
+    forgotten: int = 0
 
 
 @dataclass(frozen=True)
@@ -174,9 +178,17 @@ class Importer:
             must_fit(draft.kind, part.text)
         whole = _sha256(source.text)
         entry = self.table.get(ImportEntry, self.caller.person, to.scope, source.path)
-        known = () if entry is None else entry.sections
-        if entry is not None and entry.sha256 == whole:
-            return Imported(source.path, "unchanged", tuple(each.memory_id for each in known))
+        listed = () if entry is None else entry.sections
+        metas = self.table.get_many([ref(Meta, each.memory_id) for each in listed])
+        there = {meta.memory_id: meta for meta in metas if meta is not None}
+        known = [each for each in listed if each.memory_id in there]
+        if entry is not None and entry.sha256 == whole and len(known) == len(listed):
+            return Imported(
+                source.path,
+                "unchanged",
+                tuple(each.memory_id for each in known),
+                forgotten=sum(_is_forgotten(meta) for meta in there.values()),
+            )
         earlier = _predecessors(parts, known)
         results: list[tuple[ImportedSection, Status]] = []
         try:
@@ -260,7 +272,7 @@ class Importer:
         metas = load_visible(self.table, [memory_id], read_set)
         return any(
             memory.meta.author == self.caller.principal
-            and _import_path(memory.body.source_json) == path
+            and import_path(memory.body.source_json) == path
             for memory in with_bodies(self.table, list(metas.values()))
         )
 
@@ -301,6 +313,10 @@ def _unchanged(part: Section, before: Sequence[ImportedSection]) -> ImportedSect
     return None
 
 
+def _is_forgotten(meta: Meta) -> bool:
+    return not meta.live and meta.superseded_by is None
+
+
 def _key(part: Section) -> str:
     """What the ledger knows a section by: of its words it keeps none."""
     return _sha256(part.name)[:_KEY_LENGTH]
@@ -335,9 +351,3 @@ def _names(value: object) -> tuple[str, ...]:
 
 def _language(value: object) -> str | None:
     return value if isinstance(value, str) and 0 < len(value) <= _LANGUAGE_LENGTH else None
-
-
-def _import_path(source_json: str | None) -> str | None:
-    source: dict[str, Any] = json.loads(source_json) if source_json is not None else {}
-    origin: Any = source.get("import")
-    return cast("dict[str, Any]", origin).get("path") if isinstance(origin, dict) else None

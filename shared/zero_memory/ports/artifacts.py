@@ -21,7 +21,7 @@ class ArtifactsUnavailable(Exception):
 class Artifacts(Protocol):
     """A store of files by key. Safe to call from several threads and processes.
 
-    Every call raises ValueError for a key of another shape, and ArtifactsUnavailable.
+    Every call raises ArtifactsUnavailable, and ValueError for a key of another shape.
     """
 
     def put(self, key: str, content: bytes) -> None:
@@ -34,6 +34,10 @@ class Artifacts(Protocol):
 
     def delete(self, key: str) -> None:
         """Remove a file; none there is no failure."""
+        ...
+
+    def clear(self) -> None:
+        """Remove every file, whosever it is, unfinished ones too; one put meanwhile may stay."""
         ...
 
     def link(self, key: str) -> str:

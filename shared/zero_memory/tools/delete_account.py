@@ -2,9 +2,10 @@
 
 from zero_memory.contracts.errors import validation_failed
 from zero_memory.contracts.portability import DeleteAccountArguments, DeleteAccountResult
-from zero_memory.portability.departure import depart
+from zero_memory.portability.departure import depart, remove_person
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.paths import personal_path
+from zero_memory.tools.copies import clear_files, copies_reached
 from zero_memory.tools.services import Services
 from zero_memory.tools.tool import Annotations, Tool
 
@@ -21,16 +22,18 @@ def run(
             "confirm must be the path of your personal root (user.…, see describe_scope); "
             "nothing was erased."
         )
-    left = depart(
-        services.table,
-        services.clock,
-        caller=caller,
-        until=services.clock.now() + BUDGET_MS,
-    )
-    if left.erased:
-        services.index.erase(left.erased)
+    with copies_reached():
+        left = depart(
+            services.table,
+            services.clock,
+            caller=caller,
+            until=services.clock.now() + BUDGET_MS,
+            unindex=services.index.erase,
+        )
     if left.done:
-        services.table.scrub()
+        # While it fails, the caller's token must work, so that they can repeat it.
+        clear_files(services)
+        remove_person(services.table, caller.person)
     return DeleteAccountResult(
         done=left.done,
         erased=len(left.erased),
@@ -51,6 +54,6 @@ TOOL = Tool(
     output=DeleteAccountResult,
     annotations=Annotations(read_only=False, destructive=True, idempotent=True),
     grant="admin",
-    needs=frozenset(("table", "index")),
+    needs=frozenset(("table", "index", "artifacts")),
     run=run,
 )

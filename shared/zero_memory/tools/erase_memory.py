@@ -1,11 +1,11 @@
 """The tool `erase_memory`."""
 
-from zero_memory.contracts.errors import conflict, validation_failed
+from zero_memory.contracts.errors import validation_failed
 from zero_memory.contracts.lifecycle import EraseArguments, EraseResult
 from zero_memory.memory.ages import timestamp
 from zero_memory.memory.erasure import erase
-from zero_memory.ports.table import TableUnavailable
 from zero_memory.scopes.caller import Caller
+from zero_memory.tools.copies import clear_files, copies_reached
 from zero_memory.tools.services import Services
 from zero_memory.tools.standing import stand
 from zero_memory.tools.tool import Annotations, Tool
@@ -23,14 +23,9 @@ def run(services: Services, caller: Caller, arguments: EraseArguments) -> EraseR
         rights=rights,
         memory_id=arguments.memory_id,
     )
-    services.index.erase([arguments.memory_id])
-    try:
-        services.table.scrub()
-    except TableUnavailable:
-        raise conflict(
-            "The memory is erased, but a file that held it is in use and keeps a copy; repeat "
-            "this call in a moment."
-        ) from None
+    with copies_reached():
+        services.index.erase([arguments.memory_id])
+    clear_files(services)
     return EraseResult(
         id=arguments.memory_id, erased_at=timestamp(kept.at), erased_by=kept.principal
     )
@@ -48,6 +43,6 @@ TOOL = Tool(
     output=EraseResult,
     annotations=Annotations(read_only=False, destructive=True, idempotent=True),
     grant="memory:write",
-    needs=frozenset(("table", "index")),
+    needs=frozenset(("table", "index", "artifacts")),
     run=run,
 )

@@ -84,6 +84,52 @@ def test_a_deleted_file_is_gone_and_others_stay(artifacts: Artifacts):
     assert artifacts.get("p_2/notes.zip") == b"two"
 
 
+def test_all_are_cleared_of_whomever_and_the_next_is_kept(artifacts: Artifacts):
+    keys = [KEY, "p_1/upload", "p_2/notes.jsonl"]
+    for key in keys:
+        artifacts.put(key, b"copy")
+    artifacts.clear()
+    artifacts.clear()
+    assert [artifacts.get(key) for key in keys] == [None, None, None]
+    artifacts.put(KEY, b"next")
+    assert artifacts.get(KEY) == b"next"
+
+
+def test_more_than_a_listing_holds_is_cleared(
+    in_a_bucket: Artifacts, bucket: Any, monkeypatch: pytest.MonkeyPatch
+):
+    for number in range(5):
+        in_a_bucket.put(f"p_1/{number}", b"copy")
+    lists = bucket.list_objects_v2
+
+    def lists_two(**at: Any) -> Any:
+        return lists(MaxKeys=2, **at)
+
+    monkeypatch.setattr(bucket, "list_objects_v2", lists_two)
+    in_a_bucket.clear()
+    assert "Contents" not in bucket.list_objects_v2(Bucket=BUCKET)
+
+
+def test_what_a_bucket_does_not_delete_is_said(
+    in_a_bucket: Artifacts, bucket: Any, monkeypatch: pytest.MonkeyPatch
+):
+    in_a_bucket.put(KEY, b"copy")
+
+    def keeps(**_: Any) -> Any:
+        return {"Errors": [{"Key": KEY, "Code": "InternalError"}]}
+
+    monkeypatch.setattr(bucket, "delete_objects", keeps)
+    with pytest.raises(port.ArtifactsUnavailable):
+        in_a_bucket.clear()
+
+
+def test_a_cleared_folder_has_nothing_of_anybody_and_no_draft(in_a_folder: Artifacts, folder: Path):
+    in_a_folder.put(KEY, b"copy")
+    (folder / "p_1" / ".draft").write_bytes(b"of a process that died")
+    in_a_folder.clear()
+    assert list(folder.iterdir()) == []
+
+
 def test_what_is_too_long_to_hold_is_not_read(
     artifacts: Artifacts, monkeypatch: pytest.MonkeyPatch
 ):

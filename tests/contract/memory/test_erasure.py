@@ -1,6 +1,7 @@
 """Erasing: what is left of a memory, in the table and in every byte of a machine's home."""
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,11 @@ from tests.clock import ManualClock
 from tests.contract.memory.people import Someone, arrives, refused
 from tests.contract.memory.test_remembering import Crash, Dying
 from tests.ports import Ports
+from zero_memory.adapters.files import FileArtifacts
 from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.adapters.schema import PATTERNS
 from zero_memory.adapters.sqlite import SqliteTable
+from zero_memory.adapters.table_index import TableIndex
 from zero_memory.contracts.errors import Refusal
 from zero_memory.memory import erasure
 from zero_memory.memory.model import (
@@ -27,10 +30,12 @@ from zero_memory.memory.model import (
     PendingMarker,
     SearchRecord,
 )
+from zero_memory.ports.search_index import IndexUnavailable
 from zero_memory.retrieval.indexing import index_memories, settle_markers
 from zero_memory.tools import (
     challenge,
     erase_memory,
+    export_memories,
     link,
     memory_history,
     move_memories,
@@ -168,6 +173,32 @@ def test_a_link_to_an_erased_memory_is_not_had_back(ada: Someone):
     assert len(partition(ada, two)) == 1
 
 
+def test_why_another_was_linked_to_an_erased_memory_is_not_kept(ada: Someone):
+    one, two, three = ada.knows("one"), ada.knows("two"), ada.knows("three")
+    for target in (two, three):
+        ada.calls(link.TOOL, src=one, dst=target, type="relates_to", reason=f"why {target}")
+    erase(ada, two)
+    assert [each.reason for each in ada.audits(one)] == [None, None, f"why {three}"]
+
+
+def test_where_copies_are_out_of_reach_it_is_said_and_another_call_clears_them(ada: Someone):
+    class Away(TableIndex):
+        away = True
+
+        def erase(self, memory_ids: Any) -> None:
+            if self.away:
+                raise IndexUnavailable("away")
+
+    index = Away(ada.table, limit=100)
+    ports, memory_id = replace(ada.ports, index=index), ada.knows("one")
+    arguments = erase_memory.TOOL.input(memory_id=memory_id, confirm=memory_id)
+    with pytest.raises(Refusal) as refusal:
+        erase_memory.TOOL.run(ports, ada.caller, arguments)
+    assert refused(refusal) == "conflict"
+    index.away = False
+    assert erase_memory.TOOL.run(ports, ada.caller, arguments).id == memory_id
+
+
 def test_what_an_erased_memory_superseded_stays_superseded_and_can_be_restored(ada: Someone):
     old = ada.knows("old")
     new = ada.remembers("new", supersedes=(old,)).memory_id
@@ -234,7 +265,8 @@ def holding(home: Path, needle: bytes) -> list[str]:
 def test_after_an_erasure_no_byte_of_the_text_is_in_any_file(home: Path):
     table, index = SqliteTable(home / "table.sqlite3"), LocalIndex(home / "index")
     ada = arrives(table, ManualClock())
-    ports = Ports(table, index, ManualClock())
+    artifacts = FileArtifacts(home / "artifacts")
+    ports = Ports(table, index, ManualClock(), artifacts=artifacts)
 
     def call(tool: Any, **arguments: Any) -> Any:
         return tool.run(ports, ada.caller, tool.input(**arguments))
@@ -276,6 +308,12 @@ def test_after_an_erasure_no_byte_of_the_text_is_in_any_file(home: Path):
     ]
     assert vectors
     assert [word for word in words if not holding(home, word.encode())] == []
+    call(export_memories.TOOL, format="jsonl", deliver="file")
+    call(export_memories.TOOL, format="markdown", deliver="file")
+    artifacts.put(f"{ada.person}/upload", b"quixotic wombats, to be imported")
+    call(link.TOOL, src=kept, dst=second, type="derived_from", reason="mimsy borogoves")
+    words.append("mimsy")
+    assert any(file.startswith("artifacts/") for file in holding(home, b"quixotic"))
     nowhere: dict[str, list[str]] = {word: [] for word in words}
     for memory_id in (first, second):
         call(erase_memory.TOOL, memory_id=memory_id, confirm=memory_id)

@@ -1,5 +1,7 @@
 """Leaving for good: what is gone, what stays, and under whose name."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,11 +9,15 @@ import pytest
 from tests.clock import ManualClock
 from tests.contract.memory.people import Someone, refused
 from tests.contract.portability.carrying import exported, imported
+from zero_memory.adapters.files import FileArtifacts
 from zero_memory.contracts.errors import Refusal
 from zero_memory.memory.entities import register
 from zero_memory.memory.model import Meta
 from zero_memory.memory.moving import move
 from zero_memory.portability.departure import depart
+from zero_memory.ports.artifacts import ArtifactsUnavailable
+from zero_memory.ports.search_index import IndexUnavailable
+from zero_memory.ports.table import TableUnavailable
 from zero_memory.scopes.identity import TokenMemory, authenticate, make_token
 from zero_memory.scopes.members import hand_over, make_team
 from zero_memory.scopes.model import GRANTS, Person
@@ -103,11 +109,79 @@ def test_a_call_does_bounded_work_and_the_next_goes_on(
     for number in range(4):
         ada.knows(f"fact {number}")
         clock.advance(seconds=1)
-    step = depart(ada.table, clock, caller=ada.caller, until=clock.now())
+    unindexed: list[Any] = []
+    step = depart(ada.table, clock, caller=ada.caller, until=clock.now(), unindex=unindexed.append)
     assert (len(step.erased), step.done, step.remaining) == (1, False, 3)
     assert ada.table.get(Person, ada.person) is not None
+    assert step.erased[0] in unindexed[0]
     assert leaves(ada).erased == 3
     assert ada.table.get(Person, ada.person) is None
+
+
+class Away:
+    """A port that does not answer for as long as there is a failure."""
+
+    def __init__(self, port: Any, call: str, failure: Exception | None) -> None:
+        self._port, self._call, self.failure = port, call, failure
+
+    def __getattr__(self, name: str) -> Any:
+        if name == self._call and self.failure is not None:
+
+            def fails(*_: Any) -> None:
+                assert self.failure is not None
+                raise self.failure
+
+            return fails
+        return getattr(self._port, name)
+
+
+@pytest.mark.parametrize(
+    ("port", "call", "failure"),
+    [
+        ("index", "erase", IndexUnavailable("away")),
+        ("table", "scrub", TableUnavailable("in use")),
+        ("artifacts", "clear", ArtifactsUnavailable("away")),
+    ],
+)
+def test_where_copies_are_out_of_reach_the_account_stays_until_a_repeat_reaches_them(
+    ada: Someone, port: str, call: str, failure: Exception
+):
+    memory_id = ada.knows("one")
+    away = Away(getattr(ada.ports, port), call, failure)
+    ports: Any = replace(ada.ports, **{port: away})
+    tool = delete_account.TOOL
+    with pytest.raises(Refusal) as refusal:
+        tool.run(ports, ada.caller, tool.input(confirm=ada.scope.path))
+    assert refused(refusal) == "conflict"
+    assert ada.table.get(Person, ada.person) is not None
+    away.failure = None
+    assert tool.run(ports, ada.caller, tool.input(confirm=ada.scope.path)).done
+    assert ada.table.get(Person, ada.person) is None
+    assert ada.table.get(Meta, memory_id) is None
+
+
+def test_what_is_written_meanwhile_keeps_the_account_until_it_is_erased(ada: Someone):
+    class Written(Away):
+        def scrub(self) -> None:
+            ada.knows("late")
+
+    tool, late = delete_account.TOOL, Written(ada.table, "", None)
+    ports: Any = replace(ada.ports, table=late)
+    with pytest.raises(Refusal) as refusal:
+        tool.run(ports, ada.caller, tool.input(confirm=ada.scope.path))
+    assert refused(refusal) == "conflict"
+    assert leaves(ada).done
+    assert ada.table.get(Person, ada.person) is None
+
+
+def test_the_copies_of_who_left_are_gone(ada: Someone, tmp_path: Path):
+    ada.knows(f"{WORDS} one")
+    ports = replace(ada.ports, artifacts=FileArtifacts(tmp_path))
+    export, tool = export_memories.TOOL, delete_account.TOOL
+    export.run(ports, ada.caller, export.input(format="jsonl", deliver="file"))
+    assert list(tmp_path.glob("*/*"))
+    assert tool.run(ports, ada.caller, tool.input(confirm=ada.scope.path)).done
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_wrong_confirmation_erases_nothing(ada: Someone):

@@ -37,7 +37,8 @@ WRITES: set[Right] = {
     ("dynamodb:PutItem", "*"),
 }
 LINKS: set[Right] = {("s3:GetObject", "*"), ("s3:PutObject", "*")}
-TAKES_UPLOADS: set[Right] = LINKS | {("s3:DeleteObject", "*"), ("s3:ListBucket", "*")}
+CLEARS_COPIES: set[Right] = {("s3:DeleteObject", "*"), ("s3:ListBucket", "*")}
+TAKES_UPLOADS: set[Right] = LINKS | CLEARS_COPIES
 COUNTS: Right = ("dynamodb:PutItem", "Q#*")
 ATTACHES: set[Right] = {("dynamodb:PutItem", "TH#*"), COUNTS}
 RIGHTS: dict[str, set[Right]] = {
@@ -52,12 +53,12 @@ RIGHTS: dict[str, set[Right]] = {
     "challenge": READS | WRITES,
     "link": READS | WRITES,
     "move_memories": READS | WRITES,
-    "erase_memory": READS | WRITES,
+    "erase_memory": READS | WRITES | CLEARS_COPIES,
     "entities": READS | ATTACHES,
     "memory_history": READS | {COUNTS},
     "import_memory": READS | WRITES | TAKES_UPLOADS,
     "export_memories": READS | LINKS | {COUNTS},
-    "delete_account": READS | WRITES,
+    "delete_account": READS | WRITES | CLEARS_COPIES,
     "share": READS | WRITES,
     "unshare": READS | WRITES,
     "manage_scope": READS | WRITES,

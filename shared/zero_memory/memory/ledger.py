@@ -1,6 +1,8 @@
 """What an import remembers of what it read, so that reading it again changes nothing."""
 
+import json
 from dataclasses import dataclass
+from typing import Any, cast
 
 
 @dataclass(frozen=True)
@@ -29,3 +31,11 @@ class ImportEntry:
     path: str
     sha256: str
     sections: tuple[ImportedSection, ...]
+
+
+def import_path(source_json: str | None) -> str | None:
+    """The path that an imported memory's source names, None for any other memory."""
+    source: dict[str, Any] = json.loads(source_json) if source_json is not None else {}
+    origin: Any = source.get("import")
+    path = cast("dict[str, Any]", origin).get("path") if isinstance(origin, dict) else None
+    return path if isinstance(path, str) and path else None
