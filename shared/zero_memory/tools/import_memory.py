@@ -30,6 +30,8 @@ BUDGET_MS = 10_000
 """After this long nothing further is begun: API Gateway waits 30 s, and one long memory takes
 seconds to embed."""
 
+_FORGOTTEN = "Forgotten since, and so left: {}. restore_memory brings a memory back."
+
 
 def run(services: Services, caller: Caller, arguments: ImportArguments) -> ImportResult:
     """Import files and records, or open an upload for one."""
@@ -167,12 +169,13 @@ def _format(item: ImportItem) -> Format:
 
 def _answer(imported: Imported) -> ImportedItem:
     refusal = imported.refusal
+    forgotten = _FORGOTTEN.format(imported.forgotten) if imported.forgotten else None
     return ImportedItem(
         path=imported.path,
         status=imported.status,
         ids=list(imported.ids),
         code=refusal.code.value if refusal else None,
-        message=refusal.message if refusal else None,
+        message=refusal.message if refusal else forgotten,
     )
 
 

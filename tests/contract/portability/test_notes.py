@@ -10,11 +10,12 @@ from tests.contract.memory.people import Someone, refused
 from tests.contract.portability.carrying import Watched, imported, statuses
 from tests.hashing_embedder import HashingEmbedder
 from zero_memory.contracts.errors import Refusal
+from zero_memory.memory.ledger import ImportEntry
 from zero_memory.memory.model import Meta
 from zero_memory.memory.reading import with_bodies
 from zero_memory.portability.sections import WHOLE
 from zero_memory.scopes.caller import Caller
-from zero_memory.tools import export_memories, import_memory
+from zero_memory.tools import erase_memory, export_memories, import_memory
 
 KEY = "AKIA" + "Q7ZP4LM2XW9RTB3K"
 LONG = "\n\n".join(
@@ -54,8 +55,39 @@ def test_the_same_file_again_changes_nothing(ada: Someone, clock: ManualClock):
 def test_what_was_forgotten_does_not_come_back_by_itself(ada: Someone):
     first = one(ada, "The deploy runs on Fridays.")
     ada.forgets(first.ids[0])
-    assert one(ada, "The deploy runs on Fridays.").status == "unchanged"
+    again = one(ada, "The deploy runs on Fridays.")
+    assert again.status == "unchanged"
+    assert "restore_memory" in again.message
     assert not ada.meta(first.ids[0]).live
+
+
+def test_what_was_erased_is_imported_anew_and_its_path_is_not_kept(ada: Someone):
+    first = one(ada, "The deploy runs on Fridays.")
+    erased(ada, first.ids[0])
+    assert ada.table.query(ImportEntry, ada.person).records == ()
+    again = one(ada, "The deploy runs on Fridays.")
+    assert (again.status, ada.meta(again.ids[0]).live) == ("created", True)
+    assert again.ids != first.ids
+
+
+def test_of_a_file_the_part_that_was_erased_alone_is_imported_anew(ada: Someone):
+    first = one(ada, LONG)
+    erased(ada, first.ids[1])
+    again = one(ada, LONG)
+    assert again.status == "created"
+    assert [each for each in first.ids if each not in again.ids] == [first.ids[1]]
+    assert len(again.ids) == len(first.ids)
+
+
+def test_what_another_file_said_first_is_imported_anew_once_it_is_erased(ada: Someone):
+    first, second = one(ada, "The same words."), one(ada, "The same words.", path="~/b.md")
+    assert second.ids == first.ids
+    erased(ada, first.ids[0])
+    assert one(ada, "The same words.", path="~/b.md").status == "created"
+
+
+def erased(who: Someone, memory_id: str) -> None:
+    who.calls(erase_memory.TOOL, memory_id=memory_id, confirm=memory_id)
 
 
 def test_a_changed_file_supersedes_what_came_of_it(ada: Someone):
