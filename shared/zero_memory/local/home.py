@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 from zero_memory.local.files import write_atomically
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import Table
-from zero_memory.scopes.identity import make_person, make_token
+from zero_memory.scopes.identity import list_people, make_person, make_token
 from zero_memory.scopes.model import GRANTS, Person
 
 TOKEN_FILE = "token"  # noqa: S105 - a file's name
@@ -45,12 +45,16 @@ def hold(home: Path) -> Generator[None]:
 
     Raises CannotServe.
     """
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = FileLock(home / LOCK_FILE, mode=0o600, blocking=False)
     try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock.acquire()
     except Timeout as taken:
         raise CannotServe(_taken(home)) from taken
+    except OSError as refused:
+        raise CannotServe(
+            f"{home} can't be used: {refused.strerror or refused}. Choose another with --home."
+        ) from refused
     try:
         yield
     finally:
@@ -104,6 +108,24 @@ def _person(home: Path, table: Table, clock: Clock) -> Person:
             f"{path} names a person whom the table beside it does not know. "
             "Restore the folder from one backup, or start with another --home."
         )
-    person = make_person(table, clock)
+    person = _only_person(home, table) or make_person(table, clock)
     write_atomically(path, json.dumps({"person": person.person}))
     return person
+
+
+def _only_person(home: Path, table: Table) -> Person | None:
+    """The person of a table that was put back without its folder; None in a new table."""
+    people: list[Person] = []
+    after: str | None = None
+    while True:
+        page = list_people(table, after=after)
+        people += page.records
+        after = page.next
+        if after is None:
+            break
+    if len(people) > 1:
+        raise CannotServe(
+            f"The table in {home} knows several people, and {PERSON_FILE} is missing, which says "
+            "whose machine this is. Put it back, or write it: zm admin people lists the ids."
+        )
+    return people[0] if people else None

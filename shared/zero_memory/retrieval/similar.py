@@ -26,7 +26,9 @@ def similar_to(
 ) -> list[Meta]:
     """At most `limit` live memories of the read set, nearest first; never the memory itself.
 
-    Asks with the memory's stored vector and tokens, so that nothing is embedded again.
+    Asks with the memory's stored vector and tokens, so that nothing is embedded again. Only what
+    shares a word counts: cosines of this model can't tell a near memory from a foreign one, and a
+    list of strangers would teach its reader to ignore it.
     """
     record = table.get(SearchRecord, meta.scope, meta.memory_id)
     if record is None:
@@ -37,5 +39,10 @@ def similar_to(
     found = recall(
         table, index, clock, query=query, read_set=read_set, ranking=ranking, k=limit + 1
     )
-    others = (each.meta for each in found.ranked if each.meta.memory_id != meta.memory_id)
+    others = (
+        each.meta
+        for each in found.ranked
+        if each.meta.memory_id != meta.memory_id
+        and any(leg == "lexical" for leg, _ in each.fused.legs)
+    )
     return list(others)[:limit]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -168,3 +169,30 @@ def test_without_a_home_the_data_lies_where_the_platform_keeps_data(tmp_path: Pa
     )
 
     assert str(tmp_path / "zero-memory") in "".join(shown.stdout.split())
+
+
+def test_a_table_that_was_put_back_alone_keeps_its_person(tmp_path: Path) -> None:
+    home, backup = tmp_path / "home", tmp_path / "backup"
+    with running(home) as service:
+        service.call("remember", {"content": "The tower clock runs late", "scope": "core"})
+        service.stop()
+    backup.mkdir()
+    shutil.copy(home / "table.sqlite3", backup)
+
+    with running(backup) as service:
+        found = service.call("recall", {"query": "tower clock"}).json()["hits"]
+        assert [hit["excerpt"] for hit in found] == ["The tower clock runs late"]
+
+
+def test_a_folder_that_cannot_be_used_is_named_in_words(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    done = subprocess.run(
+        [ZM, "serve", "--home", tmp_path / "file" / "home", "--port", "0"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "Choose another with --home" in done.stderr
+    assert "Traceback" not in done.stderr
