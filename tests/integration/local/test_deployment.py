@@ -141,7 +141,10 @@ def test_a_function_asks_a_domain_for_what_it_needs_alone(function: str) -> None
         assert condition is None or (condition, otherwise) == ("HasDomain", NOTHING)
         for statement in search["Statement"]:
             resources: Any = statement["Resource"]
-            for resource in resources if isinstance(resources, list) else [resources]:
+            several: list[dict[str, str]] = (
+                resources if isinstance(resources, list) else [resources]
+            )
+            for resource in several:
                 domain, _, path = resource["Sub"].partition("/")
                 assert domain == "${SearchStack.Outputs.Arn}"
                 granted.add((statement["Action"], path))
