@@ -4,7 +4,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -140,11 +140,9 @@ def test_a_function_asks_a_domain_for_what_it_needs_alone(function: str) -> None
         condition, search, otherwise = policy.get("If", (None, {"Statement": ()}, None))
         assert condition is None or (condition, otherwise) == ("HasDomain", NOTHING)
         for statement in search["Statement"]:
-            resources: Any = statement["Resource"]
-            several: list[dict[str, str]] = (
-                resources if isinstance(resources, list) else [resources]
-            )
-            for resource in several:
+            resources: object = statement["Resource"]
+            one_or_more = resources if isinstance(resources, list) else [resources]
+            for resource in cast("list[dict[str, str]]", one_or_more):
                 domain, _, path = resource["Sub"].partition("/")
                 assert domain == "${SearchStack.Outputs.Arn}"
                 granted.add((statement["Action"], path))
