@@ -133,6 +133,10 @@ def test_a_function_has_the_rights_that_it_needs_and_no_other(function: str) -> 
     assert RIGHTS.keys() == FUNCTIONS.keys()
 
 
+def several(resources: Any) -> list[dict[str, str]]:
+    return cast("list[dict[str, str]]", resources if isinstance(resources, list) else [resources])
+
+
 @pytest.mark.parametrize("function", sorted(RIGHTS))
 def test_a_function_asks_a_domain_for_what_it_needs_alone(function: str) -> None:
     granted: set[Right] = set()
@@ -140,9 +144,7 @@ def test_a_function_asks_a_domain_for_what_it_needs_alone(function: str) -> None
         condition, search, otherwise = policy.get("If", (None, {"Statement": ()}, None))
         assert condition is None or (condition, otherwise) == ("HasDomain", NOTHING)
         for statement in search["Statement"]:
-            resources: object = statement["Resource"]
-            one_or_more = resources if isinstance(resources, list) else [resources]
-            for resource in cast("list[dict[str, str]]", one_or_more):
+            for resource in several(statement["Resource"]):
                 domain, _, path = resource["Sub"].partition("/")
                 assert domain == "${SearchStack.Outputs.Arn}"
                 granted.add((statement["Action"], path))
