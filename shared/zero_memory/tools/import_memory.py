@@ -1,5 +1,6 @@
 """The tool `import_memory`."""
 
+import re
 from functools import cache
 
 from ulid import ULID
@@ -31,6 +32,8 @@ BUDGET_MS = 10_000
 seconds to embed."""
 
 _FORGOTTEN = "Forgotten since, and so left: {}. restore_memory brings a memory back."
+
+_MEMORY_ID = re.compile(r"mem_[0-9A-HJKMNP-TV-Z]{26}")
 
 
 def run(services: Services, caller: Caller, arguments: ImportArguments) -> ImportResult:
@@ -121,7 +124,8 @@ def _one(
     services: Services, caller: Caller, importer: Importer, item: ImportItem, number: int
 ) -> Imported:
     try:
-        refuse_secrets([("path", item.path)])
+        # An exported file ends with its memory's id, which would complete a title like `sk-…`.
+        refuse_secrets([("path", _MEMORY_ID.sub("", item.path))])
     except Refusal as refusal:
         # The answer names the item by its place, since its path is what must not be repeated.
         return Imported(f"item {number}", "refused", refusal=refusal)
