@@ -14,6 +14,11 @@ from typing import IO, Any, cast
 import httpx
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+# Tests may themselves be run by make, which tells a make below it so, and that one tells everybody.
+_OWN = {
+    name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))
+}
+
 ZM = Path(sys.executable).with_name("zm")
 STOP_S = 30
 CALL_S = 30
@@ -75,7 +80,7 @@ def started(
         process = subprocess.Popen(
             command,
             cwd=REPOSITORY,
-            env={**os.environ, **(environment or {})},
+            env={**_OWN, **(environment or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=stderr,

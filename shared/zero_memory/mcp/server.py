@@ -51,6 +51,7 @@ from zero_memory.mcp.revision import (
     revision_of,
 )
 from zero_memory.mcp.schema import tool_definition
+from zero_memory.memory.guard import find_secret
 from zero_memory.tools.tool import Tool
 
 LIST_TTL_MS = 300_000
@@ -328,10 +329,11 @@ def _template(exchange: _Exchange, uri: str) -> ResourceTemplate:
     for template in exchange.server.resources:
         if template.names(uri):
             return template
-    # The URI is not repeated, since what stands in the place of an id may be a secret.
     refusal = not_found("There is no such resource; resources/templates/list shows what there is.")
     code = _resource_error_code(refusal.code, exchange.revision)
-    raise ProtocolError(code, refusal.message, data=refusal.body())
+    # Clients expect the URI back, but what stands in the place of an id may be a secret.
+    named = {} if find_secret(uri) else {"uri": uri}
+    raise ProtocolError(code, refusal.message, data={**named, **refusal.body()})
 
 
 def _resource_error_code(code: ErrorCode, revision: Revision) -> int:

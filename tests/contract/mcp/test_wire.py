@@ -130,7 +130,7 @@ def test_an_unknown_resource_is_named_in_the_errors_data(
 
 @pytest.mark.parametrize(("revision", "code"), [("2026-07-28", -32602), ("2025-11-25", -32002)])
 @pytest.mark.parametrize("uri", ["test://{}", "test://static-{}", "test://template/{}/data"])
-def test_a_uri_in_the_shape_of_no_resource_is_not_repeated(
+def test_a_uri_that_holds_a_secret_is_not_repeated(
     client: Client, revision: str, code: int, uri: str
 ) -> None:
     secret = "Sh1bb0leth" * 3
