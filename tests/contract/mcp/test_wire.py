@@ -133,7 +133,7 @@ def test_an_unknown_resource_is_named_in_the_errors_data(
 def test_a_uri_that_holds_a_secret_is_not_repeated(
     client: Client, revision: str, code: int, uri: str
 ) -> None:
-    secret = "Sh1bb0leth" * 3
+    secret = "ghp_" + "0aZ9bY8cX7dW6eV5fU4gT3hS2iR1jQ0kP9lO"
     answer = client.rpc(revision, "resources/read", {"uri": uri.format(secret)})
     assert JSONRPCError.model_validate_json(answer.text).error.code == code
     assert secret not in answer.text
