@@ -21,7 +21,7 @@ class Question:
 QUESTIONS = (
     Question("How does a script learn that the command was refused?", "command line is wrong"),
     Question("How are the tests started?", "runs every gate"),
-    Question("Is a giant upload buffered in full?", "drained, not kept"),
+    Question("Why not use the vendor's kit for the wire format?", "The protocol layer is ours"),
     Question("Why is the neural network brought up so early?", "loaded before the service"),
     Question(
         "How does a program learn when the first call may come?",
@@ -31,7 +31,10 @@ QUESTIONS = (
         "How does a fresh statement show up before the background job has processed it?",
         "finds the memory by its marker",
     ),
-    Question("Who verifies the caller's identity?", "The entry point decides who calls"),
+    Question(
+        "Who gets the first access right on a fresh machine?",
+        "makes the first person and their token",
+    ),
     Question(
         "Which file must I save to have everything again elsewhere?", "what a backup must hold"
     ),
@@ -40,8 +43,8 @@ QUESTIONS = (
         "The domain imports no adapter",
     ),
     Question(
-        "Where does a note go when I am in no checkout at all?",
-        "is refused until one of the two",
+        "What becomes of a copy in the cloud's nightly saves after destruction?",
+        "must have its erasures made again",
     ),
 )
 

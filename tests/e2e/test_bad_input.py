@@ -372,4 +372,5 @@ def test_what_is_no_http_is_answered_and_dropped(service: Service, case: str) ->
         stranger.sendall(NOT_HTTP[case])
         assert status(stranger.recv(65_536)) == 400
         with suppress(ConnectionResetError):  # it was still sending
-            assert stranger.recv(65_536) == b""
+            while stranger.recv(65_536):
+                pass
