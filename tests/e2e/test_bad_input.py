@@ -340,7 +340,8 @@ def test_who_closes_its_half_is_answered(service: Service) -> None:
         half_closed.shutdown(socket.SHUT_WR)
         answer = half_closed.recv(65_536)
         assert status(answer) == 400
-        assert half_closed.recv(65_536) == b""
+        while half_closed.recv(65_536):
+            pass
 
 
 def test_a_body_that_ends_early_is_nothing(service: Service) -> None:
