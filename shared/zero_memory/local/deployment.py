@@ -129,9 +129,9 @@ class _FunctionProperties(_Declared):
     )
 
 
-def read_template(folder: Path) -> dict[str, Any]:
-    """`template.yaml` in `folder` as it is written; `!Ref x` reads as `{"Ref": "x"}`."""
-    text = (folder / "template.yaml").read_text(encoding="utf-8")
+def read_template(folder: Path, name: str = "template.yaml") -> dict[str, Any]:
+    """A template in `folder` as it is written; `!Ref x` reads as `{"Ref": "x"}`."""
+    text = (folder / name).read_text(encoding="utf-8")
     return yaml.load(text, _Loader)  # noqa: S506 - derives from SafeLoader
 
 

@@ -13,8 +13,9 @@ def check_addressed_here(headers: Mapping[str, str], settings: Settings) -> None
     """Refuse what a web page could make a browser send (DNS rebinding, cross-site requests).
 
     With `allowed_hosts`, Host must name one of them, and an Origin must be on one of them. Behind
-    an API, which checks Host itself, an Origin must be the request's own. `allowed_origins` are
-    welcome besides. Raises Refusal forbidden.
+    an API, which checks Host itself, an Origin must be the request's own: on its Host, or on the
+    one that the edge was asked for (X-Forwarded-Host, which no page can set without a preflight,
+    and none is granted). `allowed_origins` are welcome besides. Raises Refusal forbidden.
     """
     host = _host_name(headers.get("host", ""))
     if settings.allowed_hosts and host not in settings.allowed_hosts:
@@ -23,7 +24,8 @@ def check_addressed_here(headers: Mapping[str, str], settings: Settings) -> None
     if origin is None or origin in settings.allowed_origins:
         return
     origin_host = _host_name(origin.partition("://")[2])
-    if not origin_host or origin_host not in (settings.allowed_hosts or (host,)):
+    own = settings.allowed_hosts or (host, _host_name(headers.get("x-forwarded-host", "")))
+    if not origin_host or origin_host not in own:
         raise forbidden("Web pages of that origin may not call this service.")
 
 

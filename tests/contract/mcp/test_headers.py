@@ -212,6 +212,24 @@ def test_behind_an_api_ones_own_origin_and_the_welcome_ones_may_call(
     assert client.rpc(NEW, "tools/list", headers={"origin": origin}).status == status
 
 
+@pytest.mark.usefixtures("behind_an_api")
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [("https://edge.example", 200), ("https://api.example", 200), ("https://evil.example", 403)],
+)
+def test_behind_an_edge_the_origin_that_it_was_asked_for_is_ones_own(
+    token: str, origin: str, status: int
+) -> None:
+    client = Client(mcp_handler(TOOLS), token, host="api.example")
+    headers = {"origin": origin, "x-forwarded-host": "edge.example"}
+    assert client.rpc(NEW, "tools/list", headers=headers).status == status
+
+
+def test_on_a_machine_a_forwarded_host_makes_no_origin_welcome(client: Client) -> None:
+    headers = {"origin": "https://evil.example", "x-forwarded-host": "evil.example"}
+    assert client.rpc(NEW, "tools/list", headers=headers).status == 403
+
+
 @pytest.mark.parametrize(
     "authorization",
     [None, "", "Bearer", "Bearer ", "Basic Zm9vOmJhcg==", "Bearer nonsense", "Bearer zmt_a_b"],
