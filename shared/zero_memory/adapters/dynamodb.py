@@ -12,7 +12,7 @@ from botocore.session import get_session
 
 from zero_memory.adapters import limits
 from zero_memory.adapters.items import Item, Step, Value, decode, steps
-from zero_memory.adapters.schema import Address, Span, address_of, fields_of, pattern_of, span_of
+from zero_memory.adapters.schema import Address, Span, located, pattern_of, span_of
 from zero_memory.ports.table import (
     Absent,
     Action,
@@ -91,29 +91,27 @@ class DynamoTable:
 
     def get(self, record: type[R], *parts: str) -> R | None:
         """See the port."""
-        address = address_of(record, parts)
+        address, known = located(record, parts)
         with _translated():
             answer = self._client.get_item(
                 TableName=self._name, Key=_key(address), ConsistentRead=True
             )
         if "Item" not in answer:
             return None
-        return _record_of(record, fields_of(record, parts), answer["Item"])
+        return _record_of(record, known, answer["Item"])
 
     def get_many(self, refs: Sequence[Ref[R]]) -> list[R | None]:
         """See the port."""
-        addresses = [address_of(at.record, at.parts) for at in refs]
-        distinct = list(dict.fromkeys(addresses))
+        places = [located(at.record, at.parts) for at in refs]
+        distinct = list(dict.fromkeys(address for address, _ in places))
         found: dict[Address, Mapping[str, Any]] = {}
         with _translated():
             for start in range(0, len(distinct), _KEYS_A_BATCH):
                 for item in self._batch(distinct[start : start + _KEYS_A_BATCH]):
                     found[Address(item["pk"]["S"], item["sk"]["S"])] = item
         return [
-            _record_of(at.record, fields_of(at.record, at.parts), item)
-            if (item := found.get(address)) is not None
-            else None
-            for at, address in zip(refs, addresses, strict=True)
+            _record_of(at.record, known, item) if (item := found.get(address)) is not None else None
+            for at, (address, known) in zip(refs, places, strict=True)
         ]
 
     def _batch(self, addresses: Sequence[Address]) -> Generator[Mapping[str, Any]]:

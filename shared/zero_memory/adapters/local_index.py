@@ -34,7 +34,7 @@ from zero_memory.ports.search_index import (
     SearchFilter,
     SemanticMatch,
 )
-from zero_memory.retrieval.lexical import Bm25, rarity, term_score
+from zero_memory.retrieval.lexical import Bm25, length_norm, term_score, term_weight
 
 _FORMAT = "1"
 
@@ -134,10 +134,7 @@ class LocalIndex:
             match = _best(matching, limit, 0.0)
             with self._lock:
                 written = self._written(views, near | match)
-        candidates = {
-            at: _candidate(each, views[at.view], float(matching[at.view][at.row]), vector)
-            for at, each in written.items()
-        }
+        candidates = _candidates(written, views, matching, vector)
         by_cosine = sorted(near & candidates.keys(), key=lambda at: candidates[at].by_cosine)
         by_score = sorted(match & candidates.keys(), key=lambda at: candidates[at].by_score)
         chosen = {at: candidates[at] for at in (*by_cosine[:limit], *by_score[:limit])}
@@ -342,15 +339,17 @@ class LocalIndex:
 
     def _written(self, views: "Sequence[_View]", rows: "set[_At]") -> "dict[_At, _Written]":
         """What is written of these rows; one that left its scope in the meantime is left out."""
-        found = {
-            at: self._db.execute(
-                "SELECT memory_id, length, first, windows, spans FROM place"
-                " JOIN memory ON memory.number = place.memory WHERE scope = ? AND row = ?",
-                (views[at.view].shard.number, at.row),
-            ).fetchone()
-            for at in rows
-        }
-        return {at: _Written(*each) for at, each in found.items() if each is not None}
+        written: dict[_At, _Written] = {}
+        for number, view in enumerate(views):
+            wanted = [at.row for at in rows if at.view == number]
+            found = self._db.execute(
+                "SELECT row, memory_id, length, first, windows, spans FROM place"
+                " JOIN memory ON memory.number = place.memory"
+                " WHERE scope = ? AND row IN (SELECT value FROM json_each(?))",
+                (view.shard.number, json.dumps(wanted)),
+            )
+            written.update((_At(number, row), _Written(*each)) for row, *each in found)
+        return written
 
     # Writing
 
@@ -655,19 +654,30 @@ class _Candidate:
         return -self.score, self.memory_id
 
 
-def _candidate(
-    written: _Written, view: _View, score: float, vector: NDArray[np.float32]
-) -> _Candidate:
-    windows = view.shard.vectors.rows(written.first + written.windows)[written.first :]
-    cosines = np.vecdot(windows, vector)
-    nearest = int(np.argmax(cosines))
-    start, end = np.frombuffer(written.spans, _SPAN).reshape(-1, 2)[nearest].tolist()
-    return _Candidate(
-        written.memory_id,
-        written.length,
-        SemanticMatch(written.memory_id, float(cosines[nearest]), start, end),
-        score,
-    )
+def _candidates(
+    written: Mapping[_At, _Written],
+    views: Sequence[_View],
+    scores: Sequence[NDArray[np.float64]],
+    vector: NDArray[np.float32],
+) -> dict[_At, _Candidate]:
+    """What both legs say of these rows, each window compared alone."""
+    candidates: dict[_At, _Candidate] = {}
+    for number, view in enumerate(views):
+        some = [(at, each) for at, each in written.items() if at.view == number]
+        if not some:
+            continue
+        rows = np.concatenate([np.arange(w.first, w.first + w.windows) for _, w in some])
+        cosines = np.vecdot(view.shard.vectors.rows(len(view.shard.owners))[rows], vector).tolist()
+        spans = np.frombuffer(b"".join(each.spans for _, each in some), _SPAN).reshape(-1, 2)
+        begin = 0
+        for at, each in some:
+            end = begin + each.windows
+            nearest = max(range(begin, end), key=cosines.__getitem__)
+            match = SemanticMatch(each.memory_id, cosines[nearest], *spans[nearest].tolist())
+            score = float(scores[number][at.row])
+            candidates[at] = _Candidate(each.memory_id, each.length, match, score)
+            begin = end
+    return candidates
 
 
 def _statistics(views: Sequence[_View], tokens: Sequence[str]) -> CorpusStatistics:
@@ -695,10 +705,10 @@ def _nearest(view: _View, vector: NDArray[np.float32]) -> NDArray[np.float32]:
 def _matching(view: _View, statistics: CorpusStatistics, bm25: Bm25) -> NDArray[np.float64]:
     """By row, its BM25; minus infinity where it is 0 or the filter is in the way."""
     scores = np.zeros(len(view.eligible), np.float64)
+    norms = length_norm(view.shard.lengths, statistics, bm25)
     for token, (rows, frequencies) in view.postings.items():
-        lengths = view.shard.lengths[rows]
-        rare = rarity(token, statistics)
-        scores[rows] += term_score(frequencies, lengths, rare, statistics, bm25)
+        weight = term_weight(token, statistics, bm25)
+        scores[rows] += term_score(frequencies, norms[rows], weight)
     return np.where(view.eligible & (scores > 0), scores, -np.inf)
 
 

@@ -41,7 +41,7 @@ from zero_memory.ports.search_index import (
     SearchFilter,
     SemanticMatch,
 )
-from zero_memory.retrieval.lexical import Bm25, bm25_score, rarity
+from zero_memory.retrieval.lexical import Bm25, Scorer, bm25_scorer, rarity
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -455,9 +455,8 @@ class OpenSearchIndex:
             self._known = None
             self._is_there(ends)
         statistics = _statistics(match, tokens)
-        candidates = {
-            hit["_id"]: _candidate(hit, vector, tokens, statistics, self._bm25) for hit in hits
-        }
+        score_of = bm25_scorer(tokens, statistics, self._bm25)
+        candidates = {hit["_id"]: _candidate(hit, vector, tokens, score_of) for hit in hits}
         nearest = sorted(
             (candidates[hit["_id"]] for hit in near["hits"]["hits"]), key=_Candidate.by_cosine
         )
@@ -534,11 +533,7 @@ class _Candidate:
 
 
 def _candidate(
-    hit: Json,
-    vector: NDArray[np.float32],
-    tokens: Sequence[str],
-    statistics: CorpusStatistics,
-    bm25: Bm25,
+    hit: Json, vector: NDArray[np.float32], tokens: Sequence[str], score_of: Scorer
 ) -> _Candidate:
     memory_id, source = hit["_id"], hit["_source"]
     windows = np.frombuffer(b64decode(source["packed"]), _window(len(vector)))
@@ -554,7 +549,7 @@ def _candidate(
             int(windows["end"][nearest]),
         ),
         LexicalMatch(memory_id, frequencies, source["length"]),
-        bm25_score(tokens, frequencies, source["length"], statistics, bm25),
+        score_of(frequencies, source["length"]),
     )
 
 

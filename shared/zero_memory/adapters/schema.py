@@ -84,17 +84,17 @@ class _Piece:
         """The value as it stands in a key."""
         if not value:
             raise ValueError(f"the key part {self.field} is empty")
-        match self.form:
-            case "plain":
-                return _escaped(value)
-            case "digest":
-                return hashlib.sha256(value.encode()).hexdigest()
-            case "shard":
-                return str(zlib.crc32(value.encode()) % SHARDS)
+        if self.form == "plain":
+            return _escaped(value)
+        if self.form == "digest":
+            return hashlib.sha256(value.encode()).hexdigest()
+        return str(zlib.crc32(value.encode()) % SHARDS)
 
 
 def _escaped(value: str) -> str:
-    return value.replace("%", "%25").replace("#", "%23")
+    if "%" in value or "#" in value:
+        return value.replace("%", "%25").replace("#", "%23")
+    return value
 
 
 class Template:
@@ -119,10 +119,12 @@ class Template:
 
     def key(self, values: Mapping[str, str]) -> str:
         """The key of these values."""
-        return "".join(
-            piece.literal + (piece.shaped(values[piece.field]) if piece.field else "")
-            for piece in self._pieces
-        )
+        key = ""
+        for piece in self._pieces:
+            key += piece.literal
+            if piece.field:
+                key += piece.shaped(values[piece.field])
+        return key
 
     def shard(self, number: int) -> str:
         """The key of one shard of a sharded template."""
@@ -214,9 +216,14 @@ class Pattern:
     def address(self, values: Mapping[str, str]) -> Address:
         """The address of these values. Raises LimitExceeded for keys past the table's limits."""
         pk, sk = self.partition.key(values), self.sort.key(values)
-        if len(pk.encode()) > PK_BYTES or len(sk.encode()) > SK_BYTES:
+        if _is_longer(pk, PK_BYTES) or _is_longer(sk, SK_BYTES):
             raise LimitExceeded(f"a key is longer than {PK_BYTES:,} or {SK_BYTES:,} bytes")
         return Address(pk, sk)
+
+
+def _is_longer(key: str, size: int) -> bool:
+    """Whether a key has more bytes than that; no character has more than four."""
+    return 4 * len(key) > size and len(key.encode()) > size
 
 
 @dataclass(frozen=True)
@@ -303,7 +310,17 @@ def fields_of(record: type[Any], parts: Sequence[str]) -> dict[str, str]:
 
 def address_of(record: type[Any], parts: Sequence[str]) -> Address:
     """The address of one record. Raises LimitExceeded for keys past the table's limits."""
-    return pattern_of(record).address(fields_of(record, parts))
+    address, _ = located(record, parts)
+    return address
+
+
+def located(record: type[Any], parts: Sequence[str]) -> tuple[Address, Mapping[str, str]]:
+    """The address of one record, and the fields that its key parts are.
+
+    Raises LimitExceeded for keys past the table's limits.
+    """
+    known = fields_of(record, parts)
+    return pattern_of(record).address(known), known
 
 
 def span_of(

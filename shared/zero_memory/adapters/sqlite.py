@@ -14,7 +14,7 @@ import msgspec
 
 from zero_memory.adapters import limits
 from zero_memory.adapters.items import Attributes, Step, decode, steps
-from zero_memory.adapters.schema import EXPIRY, Address, address_of, fields_of, span_of
+from zero_memory.adapters.schema import EXPIRY, Address, located, span_of
 from zero_memory.ports.table import (
     Absent,
     Action,
@@ -186,21 +186,19 @@ class SqliteTable:
 
     def get(self, record: type[R], *parts: str) -> R | None:
         """See the port."""
-        address = address_of(record, parts)
+        address, known = located(record, parts)
         with self._connection() as connection:
             document = _document(connection, address)
-        return None if document is None else _record_of(record, fields_of(record, parts), document)
+        return None if document is None else _record_of(record, known, document)
 
     def get_many(self, refs: Sequence[Ref[R]]) -> list[R | None]:
         """See the port. All are of one moment."""
-        addresses = [address_of(at.record, at.parts) for at in refs]
+        places = [located(at.record, at.parts) for at in refs]
         with self._reading() as connection:
-            documents = [_document(connection, address) for address in addresses]
+            documents = [_document(connection, address) for address, _ in places]
         return [
-            None
-            if document is None
-            else _record_of(at.record, fields_of(at.record, at.parts), document)
-            for at, document in zip(refs, documents, strict=True)
+            None if document is None else _record_of(at.record, known, document)
+            for at, (_, known), document in zip(refs, places, documents, strict=True)
         ]
 
     def query(

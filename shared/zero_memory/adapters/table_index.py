@@ -19,7 +19,7 @@ from zero_memory.ports.search_index import (
 )
 from zero_memory.ports.table import Table, ref
 from zero_memory.retrieval.gather import alive
-from zero_memory.retrieval.lexical import Bm25, bm25_score
+from zero_memory.retrieval.lexical import Bm25, bm25_scorer
 from zero_memory.retrieval.vectors import SCALE_BYTES, unpack_all
 from zero_memory.scopes.visibility import ReadSet, is_shared_into
 
@@ -189,13 +189,13 @@ def _lexical(
     bm25: Bm25,
 ) -> list[LexicalMatch]:
     """Every memory that holds a token of the query, by BM25."""
+    score_of = bm25_scorer(tokens, statistics, bm25)
     scored: list[tuple[float, LexicalMatch]] = []
     for record in records:
         held = record.passage.tokens
         frequencies = {token: held[token] for token in tokens if token in held}
         if frequencies:
             match = LexicalMatch(record.memory_id, frequencies, sum(held.values()))
-            score = bm25_score(tokens, frequencies, match.length, statistics, bm25)
-            scored.append((score, match))
+            scored.append((score_of(frequencies, match.length), match))
     scored.sort(key=lambda each: (-each[0], each[1].memory_id))
     return [match for _, match in scored]

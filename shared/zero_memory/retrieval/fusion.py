@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from zero_memory.ports.search_index import CorpusStatistics, LexicalMatch, SemanticMatch
-from zero_memory.retrieval.lexical import attainable_score, bm25_score
+from zero_memory.retrieval.lexical import attainable_score, bm25_scorer
 from zero_memory.retrieval.ranking import FusionName, Ranking
 
 Leg = Literal["lexical", "semantic"]
@@ -104,12 +104,8 @@ def fuse(
     """
     windows = {match.memory_id: match for match in semantic}
     cosines = {match.memory_id: match.cosine for match in semantic}
-    scores = {
-        match.memory_id: bm25_score(
-            tokens, match.frequencies, match.length, statistics, ranking.bm25
-        )
-        for match in lexical
-    }
+    score = bm25_scorer(tokens, statistics, ranking.bm25)
+    scores = {match.memory_id: score(match.frequencies, match.length) for match in lexical}
     legs = Legs(
         cosines,
         scores,

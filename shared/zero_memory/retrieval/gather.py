@@ -125,18 +125,19 @@ def _records(table: Table, metas: Sequence[Meta]) -> list[SearchRecord]:
 
 
 def _semantic(fresh: Sequence[SearchRecord], query: Query) -> list[SemanticMatch]:
-    matches: list[SemanticMatch] = []
-    for record in fresh:
-        if record.passage.model != query.model:
-            continue
-        windows = record.passage.windows
-        scores = cosines(query.vector, [window.vector for window in windows])
-        nearest = int(np.argmax(scores))
-        window = windows[nearest]
-        matches.append(
-            SemanticMatch(record.memory_id, float(scores[nearest]), window.start, window.end)
-        )
-    return matches
+    """Each memory by its nearest window, the first of equally near ones."""
+    windows = [
+        (record.memory_id, window)
+        for record in fresh
+        if record.passage.model == query.model
+        for window in record.passage.windows
+    ]
+    scores = cosines(query.vector, [window.vector for _, window in windows]) if windows else ()
+    nearest: dict[str, SemanticMatch] = {}
+    for (memory_id, window), score in zip(windows, map(float, scores), strict=True):
+        if memory_id not in nearest or score > nearest[memory_id].cosine:
+            nearest[memory_id] = SemanticMatch(memory_id, score, window.start, window.end)
+    return list(nearest.values())
 
 
 def _lexical(fresh: Sequence[SearchRecord], query: Query) -> list[LexicalMatch]:

@@ -1,6 +1,6 @@
 """BM25, over candidates whose corpus is given: pure, and the same for an index and fresh writes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import log
 from typing import TypeVar
@@ -27,39 +27,42 @@ def rarity(token: str, statistics: CorpusStatistics) -> float:
     return log(1 + (statistics.documents - holding + 0.5) / (holding + 0.5))
 
 
-def term_score(
-    frequency: Numbers, length: Numbers, rare: float, statistics: CorpusStatistics, bm25: Bm25
-) -> Numbers:
-    """What one token adds to the score of memories that hold it `frequency` times in `length`."""
+def term_weight(token: str, statistics: CorpusStatistics, bm25: Bm25) -> float:
+    """What a token adds to no score more than."""
+    return (bm25.saturation + 1) * rarity(token, statistics)
+
+
+def length_norm(length: Numbers, statistics: CorpusStatistics, bm25: Bm25) -> Numbers:
+    """How often memories of this length hold a token that adds half of its weight."""
     mean = statistics.length / statistics.documents if statistics.length else 1.0
-    norm = bm25.saturation * (1 - bm25.length_weight + bm25.length_weight / mean * length)
-    return rare * (bm25.saturation + 1) * frequency / (frequency + norm)
+    return bm25.saturation * (1 - bm25.length_weight + bm25.length_weight / mean * length)
+
+
+def term_score(frequency: Numbers, norm: Numbers, weight: float) -> Numbers:
+    """What one token adds to the score of memories that hold it `frequency` times."""
+    return weight * frequency / (frequency + norm)
 
 
 def attainable_score(tokens: Iterable[str], statistics: CorpusStatistics, bm25: Bm25) -> float:
     """What no memory's score for these query tokens can exceed; 0 for no tokens."""
-    return sum(((bm25.saturation + 1) * rarity(token, statistics) for token in tokens), 0.0)
+    return sum((term_weight(token, statistics, bm25) for token in tokens), 0.0)
 
 
-def bm25_score(
-    tokens: Iterable[str],
-    frequencies: Mapping[str, int],
-    length: int,
-    statistics: CorpusStatistics,
-    bm25: Bm25,
-) -> float:
-    """The score of one memory for these query tokens; 0 when it holds none of them."""
-    return sum(
-        (
-            term_score(
-                float(frequencies[token]),
-                float(length),
-                rarity(token, statistics),
-                statistics,
-                bm25,
-            )
-            for token in tokens
-            if token in frequencies
-        ),
-        0.0,
-    )
+Scorer = Callable[[Mapping[str, int], int], float]
+"""A memory's score by its frequencies and its length; 0 when it holds no token of the query."""
+
+
+def bm25_scorer(tokens: Iterable[str], statistics: CorpusStatistics, bm25: Bm25) -> Scorer:
+    """BM25 for these query tokens in a corpus, whose weights are computed once."""
+    weights = {token: term_weight(token, statistics, bm25) for token in tokens}
+
+    def score(frequencies: Mapping[str, int], length: int) -> float:
+        norm = length_norm(float(length), statistics, bm25)
+        total = 0.0
+        for token, weight in weights.items():
+            frequency = frequencies.get(token)
+            if frequency:
+                total += term_score(float(frequency), norm, weight)
+        return total
+
+    return score

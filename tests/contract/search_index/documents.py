@@ -17,7 +17,7 @@ from zero_memory.ports.search_index import (
     SearchFilter,
     SemanticMatch,
 )
-from zero_memory.retrieval.lexical import Bm25, bm25_score
+from zero_memory.retrieval.lexical import Bm25, bm25_scorer
 
 DIMENSIONS = 4
 MODEL = "model@1"
@@ -158,12 +158,13 @@ def _semantic(wanted: Sequence[IndexDocument], vector: NDArray[np.float32]) -> l
 def _lexical(
     wanted: Sequence[IndexDocument], tokens: Sequence[str], statistics: CorpusStatistics
 ) -> list[LexicalMatch]:
+    score_of = bm25_scorer(tokens, statistics, Bm25())
     matches: list[tuple[float, LexicalMatch]] = []
     for each in wanted:
         held = {token: each.tokens[token] for token in tokens if token in each.tokens}
         length = sum(each.tokens.values())
-        score = bm25_score(tokens, each.tokens, length, statistics, Bm25())
         if held:
-            matches.append((score, LexicalMatch(each.memory_id, held, length)))
+            scored = LexicalMatch(each.memory_id, held, length)
+            matches.append((score_of(each.tokens, length), scored))
     matches.sort(key=lambda scored: (-scored[0], scored[1].memory_id))
     return [match for _, match in matches]
