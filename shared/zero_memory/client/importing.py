@@ -4,6 +4,8 @@ import argparse
 import json
 import os
 import sys
+from collections import deque
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from zero_memory.client.connection import Connection, find_connection
 from zero_memory.client.failure import REFUSED, USAGE, Failure
@@ -12,12 +14,15 @@ from zero_memory.client.transfer import Invalid, Progress, call, store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
 MOST_ITEMS = 50
 MOST_BYTES = 900_000
 """Of one call's texts as JSON; the service takes a body of 1 MiB."""
+
+CALLS_AT_ONCE = max(4, os.cpu_count() or 1)
+"""Each call embeds one text after the other; a service elsewhere has cores of its own."""
 
 _ENDINGS = (".md", ".markdown", ".jsonl")
 _IGNORE = ".zero-memory-ignore"
@@ -31,6 +36,7 @@ class Item:
         self.text = text
         self.form = form
         self.bytes = len(json.dumps(text, ensure_ascii=False).encode())
+        self.call_bytes = self.bytes + len(path.encode()) + 64
         self.upload: str | None = None
 
     def as_json(self) -> "dict[str, str]":
@@ -49,6 +55,17 @@ class Report:
     def count(self, status: str) -> None:
         """One more of this status."""
         self.counts[status] = self.counts.get(status, 0) + 1
+
+    def add(self, item: Item, result: "Mapping[str, str]") -> bool:
+        """What the service answered of an item; False when it put it off."""
+        status = result["status"]
+        if status == "deferred":
+            return False
+        if status == "refused":
+            self.refuse(item.path, result["message"])
+        else:
+            self.count(status)
+        return True
 
     def refuse(self, path: str, why: str) -> None:
         """One that was not imported."""
@@ -139,32 +156,43 @@ def _name(file: str) -> str:
 def _import(
     connection: Connection, where: "dict[str, Any]", items: list[Item], report: Report
 ) -> None:
+    """Import everything, several calls at a time, so that every core of the service embeds.
+
+    The first call goes alone, since it may make the project that all others then find.
+    """
     progress = Progress("importing", len(items))
-    left = items
-    done = 0
-    while left:
-        progress.show(done)
-        batch = _batch(left)
-        left = left[len(batch) :]
-        put_off = _send(connection, where, batch, report)
-        done += len(batch) - len(put_off)
-        left = put_off + left
+    left = deque(items)
+    calls: set[Future[list[tuple[Item, dict[str, str]]]]] = set()
+    done, at_once = 0, 1
+    with ThreadPoolExecutor(CALLS_AT_ONCE) as pool:
+        while left or calls:
+            progress.show(done)
+            while left and len(calls) < at_once:
+                calls.add(pool.submit(_send, connection, where, _batch(left)))
+            answered, calls = wait(calls, return_when=FIRST_COMPLETED)
+            at_once = CALLS_AT_ONCE
+            for each in answered:
+                results = each.result()
+                put_off = [item for item, result in results if not report.add(item, result)]
+                done += len(results) - len(put_off)
+                left.extendleft(reversed(put_off))
     progress.end()
 
 
-def _batch(items: list[Item]) -> list[Item]:
-    size = 0
-    for number, item in enumerate(items[:MOST_ITEMS]):
-        size += item.bytes + len(item.path.encode()) + 64
-        if size > MOST_BYTES and number:
-            return items[:number]
-    return items[:MOST_ITEMS]
+def _batch(left: "deque[Item]") -> list[Item]:
+    """Take what the next call holds."""
+    batch = [left.popleft()]
+    size = batch[0].call_bytes
+    while left and len(batch) < MOST_ITEMS and size + left[0].call_bytes <= MOST_BYTES:
+        size += left[0].call_bytes
+        batch.append(left.popleft())
+    return batch
 
 
 def _send(
-    connection: Connection, where: "dict[str, Any]", batch: list[Item], report: Report
-) -> list[Item]:
-    """Import a batch; answers what the service put off."""
+    connection: Connection, where: "dict[str, Any]", batch: list[Item]
+) -> "list[tuple[Item, dict[str, str]]]":
+    """Import a batch; answers each item with what became of it."""
     for item in batch:
         if item.bytes > MOST_BYTES and item.upload is None:
             slot = call(connection, "import_memory", {"open_upload": True})["slot"]
@@ -175,16 +203,7 @@ def _send(
         results = call(connection, "import_memory", {**where, "items": sent})["items"]
     except Invalid as invalid:
         if len(batch) == 1:
-            report.refuse(batch[0].path, str(invalid))
-            return []
+            return [(batch[0], {"status": "refused", "message": str(invalid)})]
         # One of them is what no call may hold; alone, it holds back none of the others.
-        return [late for item in batch for late in _send(connection, where, [item], report)]
-    put_off: list[Item] = []
-    for item, result in zip(batch, results, strict=True):
-        if result["status"] == "deferred":
-            put_off.append(item)
-        elif result["status"] == "refused":
-            report.refuse(item.path, result["message"])
-        else:
-            report.count(result["status"])
-    return put_off
+        return [late for item in batch for late in _send(connection, where, [item])]
+    return list(zip(batch, results, strict=True))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 TIMEOUT_S = 60.0
 _OK, _INVALID, _TOO_MANY = 200, 400, 429
 _WIDTH = 30
+_LONG_S = 60
 
 
 class Invalid(Failure):
@@ -79,9 +80,10 @@ class Progress:
         self._what = what
         self._total = total
         self._shown = sys.stderr.isatty()
+        self._started = time.monotonic()
 
     def show(self, done: int) -> None:
-        """Say how far it is."""
+        """Say how far it is, and how long the rest takes at this pace."""
         if not self._shown:
             return
         if self._total is None:
@@ -89,8 +91,14 @@ class Progress:
         else:
             filled = _WIDTH * done // max(self._total, 1)
             bar = "#" * filled + "." * (_WIDTH - filled)
-            text = f"{self._what} [{bar}] {done:,}/{self._total:,}"
-        print(f"\r{text}", end="", file=sys.stderr, flush=True)
+            text = f"{self._what} [{bar}] {done:,}/{self._total:,}{self._left(done)}"
+        print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def _left(self, done: int) -> str:
+        if not done or self._total is None:
+            return ""
+        seconds = (time.monotonic() - self._started) / done * (self._total - done)
+        return f", {seconds / 60:.0f} min left" if seconds >= _LONG_S else ""
 
     def end(self) -> None:
         """Leave the line to what comes."""

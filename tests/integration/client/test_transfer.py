@@ -1,12 +1,19 @@
 """`zm import` and `zm export`, against a service of one's own."""
 
 import json
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from tests.integration.client.test_commands import zm
-from tests.service import Service, running
+from tests.service import ZM, Service, running
 
 KEY = "AKIA" + "Q7ZP4LM2XW9RTB3K"
 
@@ -90,6 +97,77 @@ def test_a_file_too_long_for_a_call_goes_by_upload(service: Service, tmp_path: P
     )
     assert (done.returncode, done.stdout) == (0, "1 created\n"), done.stderr
     assert list((service.home / "artifacts").glob("*/*")) == []
+
+
+def test_an_import_that_was_killed_goes_on_and_every_file_is_there_once(
+    service: Service, tmp_path: Path
+) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(70):
+        (folder / f"{number}.md").write_text(f"Shelf {number} holds jars.", encoding="utf-8")
+    command = [ZM, "import", str(folder), "--scope", "personal"]
+    with subprocess.Popen(command, env=service.environment, stdout=subprocess.DEVNULL) as first:
+        while not shelves(service) and first.poll() is None:
+            time.sleep(0.05)
+        first.kill()
+
+    again = zm(*map(str, command[1:]), "--json", environment=service.environment)
+    assert again.returncode == 0, again.stderr
+    assert sum(json.loads(again.stdout)["counts"].values()) == 70
+    assert sorted(shelves(service)) == sorted(f"Shelf {number} holds jars." for number in range(70))
+    last = zm(*map(str, command[1:]), environment=service.environment)
+    assert last.stdout == "70 unchanged\n"
+
+
+def shelves(service: Service) -> list[str]:
+    """What is stored of the shelves, page after page."""
+    found: list[str] = []
+    cursor = None
+    while True:
+        sent = {"scopes": ["personal"], **({"cursor": cursor} if cursor else {})}
+        page = service.call("list_memories", sent).json()
+        found += [each["preview"] for each in page["memories"] if "Shelf" in each["preview"]]
+        cursor = page.get("cursor")
+        if cursor is None:
+            return found
+
+
+def test_an_import_keeps_several_calls_in_hand_behind_the_first(tmp_path: Path) -> None:
+    lines = "".join(f'{{"number": {number}}}\n' for number in range(50 * 5))
+    (tmp_path / "many.jsonl").write_text(lines, encoding="utf-8")
+    with meeting(4) as url:
+        environment = {**os.environ, "ZM_URL": url, "ZM_TOKEN": "zmt_x"}
+        done = zm("import", "many.jsonl", environment=environment, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "250 created\n"), done.stderr
+
+
+@contextmanager
+def meeting(size: int) -> Generator[str]:
+    """A service that answers the first call alone, and the next ones when so many are there."""
+    barrier = threading.Barrier(size)
+    first = threading.Lock()
+
+    class Service(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            items = json.loads(self.rfile.read(int(self.headers["content-length"])))["items"]
+            if not first.acquire(blocking=False):
+                barrier.wait(30)
+            body = json.dumps({"items": [{"status": "created"} for _ in items]}).encode()
+            self.send_response(200)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Service) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
 
 
 def test_a_path_that_is_not_there_is_a_wrong_command_line(service: Service, tmp_path: Path) -> None:
