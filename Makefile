@@ -22,7 +22,7 @@ soak: $(VENV)/test.stamp ## ask in many more random worlds than the tests do (WO
 	@ZM_WORLDS=$(or $(WORLDS),5000) $(BIN)/pytest -n auto tests/contract/isolation/test_worlds.py $(ARGS)
 
 tools: $(VENV)/test.stamp ## set up what tests drive beside this package: MCP's own tools, real clients
-	@for install in $$(find tests -name install -type f | sort); do "$$install" >&2 || exit 1; done
+	@for install in $$(find infra tests -name install -type f | sort); do "$$install" >&2 || exit 1; done
 
 check: lint types imports template ## every gate that reads and does not run
 
@@ -42,10 +42,14 @@ imports: $(VENV)/test.stamp
 	@$(BIN)/lint-imports
 
 template: $(VENV)/test.stamp
+	@infra/sam/install
+	@tests/template/install
 	@$(BIN)/cfn-lint template.yaml infra/*.yaml
+	@SAM_CLI_TELEMETRY=0 .work/venv-sam/bin/sam validate --lint
+	@.work/venv-checkov/bin/checkov -f template.yaml infra/*.yaml
 
-build: ## build functions and layers for Lambda (needs the SAM command line and Python 3.13)
-	@sam build
+build: $(VENV)/serve.stamp ## build functions and layers for Lambda (needs Python 3.13)
+	@infra/build
 
 # Set-up speaks on standard error.
 $(VENV)/serve.stamp: requirements/run.txt pyproject.toml
