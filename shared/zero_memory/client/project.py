@@ -5,25 +5,32 @@ import subprocess
 
 TIMEOUT_S = 5.0
 
+_FETCHED = re.compile(r"^([^\t\n]+)\t(.+) \(fetch\)", re.MULTILINE)
+"""A remote's name and URL, as git lists them."""
+
 
 def project_hint() -> str | None:
     """A remote's URL without credentials, or a root path; None outside of a repository.
 
-    Git itself is asked, which knows worktrees, includes and `GIT_DIR`. Of several remotes it is
-    `origin`, else the first.
+    Git itself is asked, which knows worktrees, includes, hosts' short names (`insteadOf`) and
+    `GIT_DIR`. Of several remotes it is `origin`, else the first.
     """
-    remotes = dict(
-        line.split("\n", 1)
-        for line in _git("config", "--null", "--get-regexp", r"^remote\..*\.url$").split("\0")
-        if "\n" in line
-    )
+    remotes: dict[str, str] = dict(_FETCHED.findall(_git("remote", "--verbose")))
     if remotes:
-        return without_credentials(remotes.get("remote.origin.url") or next(iter(remotes.values())))
-    # Each worktree has its own root; what they share is the folder with the common `.git`.
-    shared = _git("rev-parse", "--path-format=absolute", "--git-common-dir").rstrip("\n")
-    if shared.endswith("/.git"):
-        return shared.removesuffix("/.git")
-    return _git("rev-parse", "--show-toplevel").rstrip("\n") or None
+        return without_credentials(remotes.get("origin") or next(iter(remotes.values())))
+    return _root() or None
+
+
+def _root() -> str:
+    """The repository's root path, one for all its worktrees; nothing outside of a repository."""
+    folders = _git("rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
+    own, _, shared = folders.rstrip("\n").partition("\n")
+    folder, _, name = shared.rpartition("/")
+    if name.startswith("."):  # `.git`, or a bare repository beside its worktrees
+        return folder
+    if own != shared:  # a worktree of a bare repository, which has a root of its own
+        return shared.removesuffix(".git")
+    return _git("rev-parse", "--show-toplevel").rstrip("\n")
 
 
 def without_credentials(remote: str) -> str:

@@ -1,123 +1,10 @@
 """Conversations and tokens over stateless requests, each of which may land on another process."""
 
-import itertools
-import json
-import subprocess
-import sys
-from collections.abc import Generator, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, Any, cast
-
-import pytest
-
-from tests.clock import ManualClock
-from tests.contract.isolation.edge import Answer
-from tests.samples import REPOSITORY
-from zero_memory.adapters.sqlite import SqliteTable
-from zero_memory.scopes.identity import make_person, make_token
-from zero_memory.scopes.model import GRANTS
-
-NEW = "2026-07-28"
-META = {
-    "io.modelcontextprotocol/protocolVersion": NEW,
-    "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "1"},
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
+from tests.contract.isolation.conftest import Arrive
 
 
-@dataclass
-class Processes:
-    """Two processes of one home, which take requests in turns."""
-
-    processes: list["subprocess.Popen[str]"]
-    clock: ManualClock = field(default_factory=ManualClock)
-
-    def __post_init__(self) -> None:
-        self.turns = itertools.cycle(self.processes)
-
-    def post(
-        self,
-        tool: str | None,
-        token: str,
-        body: object,
-        headers: Mapping[str, str] = {},
-        process: "subprocess.Popen[str] | None" = None,
-    ) -> Answer:
-        """What the next process answers, or the one that is named."""
-        chosen = process or next(self.turns)
-        asked = {"at": self.clock.at, "tool": tool, "token": token, "body": body}
-        cast("IO[str]", chosen.stdin).write(json.dumps({**asked, "headers": headers}) + "\n")
-        cast("IO[str]", chosen.stdin).flush()
-        return Answer(*json.loads(cast("IO[str]", chosen.stdout).readline()))
-
-
-@dataclass(frozen=True)
-class Agent:
-    """Somebody's agent, over MCP without a session."""
-
-    processes: Processes
-    person: str
-    token: str = field(repr=False)
-
-    def call(self, tool: str, **arguments: Any) -> Any:
-        """The structured result of a tool, or the body of its refusal."""
-        params = {"name": tool, "arguments": arguments, "_meta": META}
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        headers = {"mcp-protocol-version": NEW, "mcp-method": "tools/call", "mcp-name": tool}
-        result = self.processes.post(None, self.token, body, headers).json["result"]
-        return json.loads(result["content"][0]["text"])
-
-    def writes(self, content: str, **arguments: Any) -> str:
-        """The scope that a write goes to, or the beginning of the refusal."""
-        answer = self.call("remember", content=content, **arguments)
-        return answer["scope"] if "scope" in answer else answer["error"]["message"].split()[0]
-
-    def path(self, slug: str) -> str:
-        return f"proj.{self.person}.{slug}"
-
-
-@pytest.fixture(scope="module")
-def table_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("home") / "table.sqlite3"
-
-
-@pytest.fixture(scope="module")
-def processes(table_file: Path) -> Generator[Processes]:
-    command = [sys.executable, "-m", "tests.contract.isolation.process", str(table_file)]
-    SqliteTable(table_file).close()
-    with ExitStack() as stack:
-        started = [
-            stack.enter_context(
-                subprocess.Popen(
-                    command,
-                    cwd=REPOSITORY,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    text=True,
-                )
-            )
-            for _ in range(2)
-        ]
-        yield Processes(started)
-
-
-@pytest.fixture
-def arrive(processes: Processes, table_file: Path) -> Generator[Any]:
-    table = SqliteTable(table_file)
-
-    def make() -> Agent:
-        person = make_person(table, processes.clock)
-        token = make_token(table, processes.clock, person, label="tests", grants=GRANTS)
-        return Agent(processes, person.person, token)
-
-    yield make
-    table.close()
-
-
-def test_a_thread_finds_its_project_in_every_process_and_renews_and_lapses(arrive: Any) -> None:
-    ada: Agent = arrive()
+def test_a_thread_finds_its_project_in_every_process_and_renews_and_lapses(arrive: Arrive) -> None:
+    ada = arrive()
     clock = ada.processes.clock
     ada.writes("Made", project_hint="git@github.com:acme/web.git")
     session = ada.call("recall", query="x", project_hint="https://github.com/acme/web")["session"]
@@ -131,7 +18,7 @@ def test_a_thread_finds_its_project_in_every_process_and_renews_and_lapses(arriv
     assert ada.writes("And on", thread=thread) == ada.path("web")
 
 
-def test_another_accounts_thread_is_nothing(arrive: Any) -> None:
+def test_another_accounts_thread_is_nothing(arrive: Arrive) -> None:
     ada, ben = arrive(), arrive()
     thread = ada.call("remember", content="Made", project_hint="web")["session"]["thread"]
     assert ada.writes("Mine", thread=thread) == ada.path("web")
@@ -140,8 +27,8 @@ def test_another_accounts_thread_is_nothing(arrive: Any) -> None:
     assert answer["session"]["attached_project"] is None
 
 
-def test_scope_then_hint_then_thread_say_where_a_write_goes(arrive: Any) -> None:
-    ada: Agent = arrive()
+def test_scope_then_hint_then_thread_say_where_a_write_goes(arrive: Arrive) -> None:
+    ada = arrive()
     thread = ada.call("remember", content="Made", project_hint="web")["session"]["thread"]
     ada.writes("Another", project_hint="api")
     api, shop = ada.path("api"), ada.path("shop")
@@ -153,26 +40,50 @@ def test_scope_then_hint_then_thread_say_where_a_write_goes(arrive: Any) -> None
     assert refused == "project_hint_unresolvable:"
 
 
-def test_a_transport_session_finds_its_project_in_every_process(arrive: Any) -> None:
-    ada: Agent = arrive()
-    version = {"mcp-protocol-version": "2025-11-25"}
-    hello = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "tests", "version": "1"},
-    }
-    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
-    session = ada.processes.post(None, ada.token, body).headers["mcp-session-id"]
-    for number, hint in enumerate(("web", None, None)):
-        arguments = {"content": f"Fact {number}", **({"project_hint": hint} if hint else {})}
-        call = {"name": "remember", "arguments": arguments}
-        body = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": call}
-        answer = ada.processes.post(None, ada.token, body, {**version, "mcp-session-id": session})
-        assert answer.json["result"]["structuredContent"]["scope"] == ada.path("web")
+def test_a_transport_session_finds_its_project_in_every_process(arrive: Arrive) -> None:
+    ada = arrive().connects()
+    assert ada.writes("Fact 0", project_hint="web") == ada.path("web")
+    for number in (1, 2):
+        assert ada.writes(f"Fact {number}") == ada.path("web")
+    assert ada.connects().writes("Elsewhere") == "scope_target_required:"
 
 
-def test_one_path_on_two_machines_may_be_two_projects(arrive: Any) -> None:
-    ada: Agent = arrive()
+def test_a_thread_survives_a_reconnect(arrive: Arrive) -> None:
+    ada = arrive().connects()
+    thread = ada.call("remember", content="Made", project_hint="web")["session"]["thread"]
+    again = ada.connects()
+    assert again.attached() is None
+    assert again.writes("And on", thread=thread) == ada.path("web")
+    ada.processes.clock.advance(hours=25)
+    assert again.attached(thread=thread) is None
+
+
+def test_each_of_scope_hint_thread_and_transport_session_yields_to_the_one_before(
+    arrive: Arrive,
+) -> None:
+    ada = arrive()
+    for project in ("web", "api", "docs", "shop"):
+        ada.writes("Made", project_hint=project)
+    thread = ada.call("recall", query="x", project_hint="docs")["session"]["thread"]
+    session = ada.connects()
+    assert session.writes("Attaches", project_hint="shop") == ada.path("shop")
+    named = {"scope": ada.path("web"), "project_hint": "api", "thread": thread}
+    for left_out, goes in (
+        (None, "web"),
+        ("scope", "api"),
+        ("project_hint", "docs"),
+        ("thread", "shop"),
+    ):
+        named = {name: value for name, value in named.items() if name != left_out}
+        for read in ("web", "api"):  # reading elsewhere moves nothing
+            session.call("recall", query="x", project_hint=read, thread=thread)
+        assert session.writes(f"Goes to {goes}", **named) == ada.path(goes)
+    stranger = arrive().connects()
+    assert stranger.writes("Lost", thread=thread) == "scope_target_required:"
+
+
+def test_one_path_on_two_machines_may_be_two_projects(arrive: Arrive) -> None:
+    ada = arrive()
     scopes = [
         ada.processes.post(
             "remember",
@@ -187,8 +98,8 @@ def test_one_path_on_two_machines_may_be_two_projects(arrive: Any) -> None:
     assert long.status == 400
 
 
-def test_a_revoked_token_fails_in_every_process_within_five_seconds(arrive: Any) -> None:
-    ada: Agent = arrive()
+def test_a_revoked_token_fails_in_every_process_within_five_seconds(arrive: Arrive) -> None:
+    ada = arrive()
     here, there = ada.processes.processes
     made = ada.processes.post(
         "manage_tokens", ada.token, {"action": "make", "grants": ["memory:read"], "label": "agent"}
@@ -204,9 +115,9 @@ def test_a_revoked_token_fails_in_every_process_within_five_seconds(arrive: Any)
 
 
 def test_a_token_gives_another_no_more_than_it_holds_and_its_grants_are_enforced(
-    arrive: Any,
+    arrive: Arrive,
 ) -> None:
-    ada: Agent = arrive()
+    ada = arrive()
     make = {"action": "make", "grants": ["admin", "memory:read"], "days": 1}
     lesser = ada.processes.post("manage_tokens", ada.token, make).json["token"]
     more = {"action": "make", "grants": ["memory:write"]}

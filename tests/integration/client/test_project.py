@@ -1,25 +1,16 @@
 """Which project a working directory is, as git tells it."""
 
-import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.git import git, without_own_settings
 from zero_memory.client.project import project_hint, without_credentials
 
 
 @pytest.fixture(autouse=True)
 def no_git_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("GIT_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-
-
-def git(folder: Path, *arguments: str) -> None:
-    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
-    subprocess.run(["git", *identity, *arguments], cwd=folder, check=True, capture_output=True)
+    without_own_settings(monkeypatch)
 
 
 @pytest.fixture
@@ -60,6 +51,42 @@ def test_a_worktree_is_the_repository_that_it_belongs_to(
     monkeypatch.chdir(tmp_path / "tree")
 
     assert project_hint() == str(repository.resolve())
+
+
+@pytest.mark.parametrize("bare", ["shop.git", "shop/.bare"])
+def test_all_worktrees_of_a_bare_repository_are_one(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bare: str
+) -> None:
+    git(repository, "commit", "--allow-empty", "-m", "first")
+    git(tmp_path, "clone", "--bare", str(repository), bare)
+    git(tmp_path / bare, "remote", "remove", "origin")
+    hints: set[str | None] = set()
+    for branch in ("one", "two"):
+        git(tmp_path / bare, "worktree", "add", str(tmp_path / "trees" / branch), "-b", branch)
+        monkeypatch.chdir(tmp_path / "trees" / branch)
+        hints.add(project_hint())
+
+    assert hints == {str(tmp_path.resolve() / "shop")}
+
+
+def test_a_submodule_is_a_repository_of_its_own(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(tmp_path, "init", "part")
+    git(tmp_path / "part", "commit", "--allow-empty", "-m", "first")
+    added = ("submodule", "add", str(tmp_path / "part"), "part")
+    git(repository, "-c", "protocol.file.allow=always", *added)
+    git(repository / "part", "remote", "remove", "origin")
+    monkeypatch.chdir(repository / "part")
+
+    assert project_hint() == str(repository.resolve() / "part")
+
+
+def test_the_short_name_of_a_host_is_written_out(repository: Path) -> None:
+    git(repository, "config", "url.git@example.com:.insteadOf", "work:")
+    git(repository, "remote", "add", "origin", "work:acme/api.git")
+
+    assert project_hint() == "git@example.com:acme/api.git"
 
 
 def test_a_remote_in_an_included_file_is_found(repository: Path, tmp_path: Path) -> None:
