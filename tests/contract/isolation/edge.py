@@ -110,10 +110,10 @@ class Person:
     id: str
     token: str = field(repr=False)
 
-    def call(self, tool: str, **arguments: Any) -> Answer:
+    def call(self, tool: str, /, **arguments: Any) -> Answer:
         return send(HANDLERS[tool], f"/tools/{tool}", self.token, arguments)
 
-    def does(self, tool: str, **arguments: Any) -> Any:
+    def does(self, tool: str, /, **arguments: Any) -> Any:
         """The result of a call that must work."""
         answer = self.call(tool, **arguments)
         assert answer.status == 200, (tool, arguments, answer.text)

@@ -11,8 +11,13 @@ from zero_memory.retrieval.indexing import index_memories, settle_markers
 
 ROLES = ("reader", "writer", "admin")
 NOBODY = "mem_00000000000000000000000000"
+NO_OTHER = NOBODY[:-1] + "1"
+NO_AUDIT = "aud_" + NOBODY.removeprefix("mem_")
+NO_PERSON = "p_" + NOBODY.removeprefix("mem_")
+NO_TOKEN = "a" * 16
 NOWHERE = "team.p_00000000000000000000000000.ops"
 FOUND = re.compile(r"mem_[0-9A-Z]{26}|(?:marker|entity)\d{5}")
+About = Callable[[str], dict[str, Any]]
 TOPICS = ("deploy", "backup", "queue", "cache")
 
 
@@ -25,8 +30,12 @@ class Memory:
     marker: str
     entity: str
     live: bool = True
-    erased: bool = False
+    erased_by: str | None = None
     shared: set[str] = field(default_factory=set[str])
+
+    @property
+    def erased(self) -> bool:
+        return self.erased_by is not None
 
     @property
     def traces(self) -> set[str]:
@@ -141,7 +150,7 @@ class World:
         answer = self.checked(person, "erase_memory", memory_id=memory.id, confirm=memory.id)
         if not memory.erased:
             assert (answer.status == 200) == (admin and self.sees(person, memory)), answer.text
-            memory.erased = answer.status == 200
+            memory.erased_by = person.id if answer.status == 200 else None
 
     def share(self, person: Person) -> None:
         memory = self.random.choice(self.memories)
@@ -243,7 +252,7 @@ class World:
 
     # ------------------------------------------------------------ what everybody must find
 
-    def checked(self, person: Person, tool: str, **arguments: Any) -> Answer:
+    def checked(self, person: Person, tool: str, /, **arguments: Any) -> Answer:
         """An answer in which nothing stands that is foreign and that was not sent."""
         sent = set(FOUND.findall(str(arguments)))
         may_see = self.allowed(person) | sent
@@ -340,22 +349,12 @@ class World:
 
     def ask_about_strangers(self, person: Person) -> None:
         """What is foreign and what is not there are answered in the same words."""
-        foreign = [each for each in self.memories if not self.sees(person, each)]
-        for memory in self.random.sample(foreign, min(2, len(foreign))):
-            for tool, arguments in GESTURES.items():
-                real = self.checked(person, tool, memory_id=memory.id, **arguments)
-                made_up = self.checked(person, tool, memory_id=NOBODY, **arguments)
-                assert (real.status, real.same) == (made_up.status, made_up.same), tool
-            real = self.checked(person, "link", src=memory.id, dst=NOBODY, type="relates_to")
-            made_up = self.checked(person, "link", src=NOBODY, dst=memory.id, type="relates_to")
-            assert (real.status, real.same) == (made_up.status, made_up.same)
+        self.ask_about_foreign_memories(person)
+        self.ask_about_foreign_people(person)
         others = {path for _, path in self.roles} - self.scopes(person)
         for path in self.random.sample(self.order(others), min(2, len(others))):
-            for tool, arguments in SCOPED.items():
-                real = self.checked(person, tool, **arguments(path))
-                made_up = self.checked(person, tool, **arguments(NOWHERE))
-                assert real.status == made_up.status
-                assert real.same.replace(path, "") == made_up.same.replace(NOWHERE, ""), tool
+            for tool, arguments in SCOPED:
+                self.told_the_same(person, tool, arguments, path, NOWHERE)
         page = self.checked(person, "list_memories", scopes=["*"], limit=1).json
         if "cursor" in page:
             other = self.people[(self.people.index(person) + 1) % 3]
@@ -363,6 +362,65 @@ class World:
                 other, "list_memories", scopes=["*"], limit=1, cursor=page["cursor"]
             )
             assert answer.status == 400
+
+    def ask_about_foreign_memories(self, person: Person) -> None:
+        foreign = [each for each in self.memories if not self.sees(person, each)]
+        known = self.own_memory(person)
+        for memory in self.random.sample(foreign, min(2, len(foreign))):
+            for tool, arguments in GESTURES:
+                if tool != "erase_memory" or not self.may_erase_again(person, memory):
+                    self.told_the_same(person, tool, arguments, memory.id, NOBODY)
+            for end in (known, NO_OTHER):
+                for one, other in (("src", "dst"), ("dst", "src")):
+                    link = {"type": "supersedes", one: end}
+                    self.told_the_same(
+                        person, "link", lambda it, o=other, a=link: {**a, o: it}, memory.id, NOBODY
+                    )
+
+    def ask_about_foreign_people(self, person: Person) -> None:
+        stranger = next(each for each in self.people if each is not person)
+        for action in ("remove", "hand_over", "set_role"):
+            named = {"action": action, "scope": person.personal, "role": "reader"}
+            self.told_the_same(
+                person,
+                "manage_scope",
+                lambda who, a=named: {**a, "person": who},
+                stranger.id,
+                NO_PERSON,
+            )
+        self.told_the_same(
+            person,
+            "manage_tokens",
+            lambda it: {"action": "revoke", "public_id": it},
+            stranger.token.split("_")[1],
+            NO_TOKEN,
+        )
+
+    def told_the_same(
+        self,
+        person: Person,
+        tool: str,
+        arguments: About,
+        foreign: str,
+        nothing: str,
+    ) -> None:
+        """The answers about what is foreign and what never was differ in nothing but the name."""
+        real = self.checked(person, tool, **arguments(foreign))
+        made_up = self.checked(person, tool, **arguments(nothing))
+        assert real.status == made_up.status, (tool, real.text)
+        assert real.same.replace(foreign, "") == made_up.same.replace(nothing, ""), tool
+
+    def may_erase_again(self, person: Person, memory: Memory) -> bool:
+        """Who erased a memory, or could have, is told again that it is erased."""
+        admin = self.roles.get((person.id, memory.home)) == "admin"
+        return memory.erased and (admin or memory.erased_by == person.id)
+
+    def own_memory(self, person: Person) -> str:
+        """A live memory of the person's own."""
+        return next(
+            (each.id for each in self.memories if each.live and each.home == person.personal),
+            NO_OTHER,
+        )
 
     def strangers_change_nothing(self) -> None:
         """Whatever a stranger stores, an answer stays the same to the byte, scores included."""
@@ -397,24 +455,48 @@ class World:
         ]
 
 
-GESTURES: dict[str, dict[str, Any]] = {
-    "forget": {"reason": "it changed"},
-    "revise": {"content": "Another wording"},
-    "restore_memory": {},
-    "challenge": {"reason": "it looks wrong"},
-    "unshare": {},
-    "memory_history": {},
-}
-SCOPED: dict[str, Callable[[str], dict[str, Any]]] = {
-    "list_memories": lambda path: {"scopes": [path]},
-    "describe_scope": lambda path: {"scope": path},
-    "recall": lambda path: {"query": "the web service", "scopes": [path]},
-    "entities": lambda path: {"scopes": [path]},
-    "remember": lambda path: {"content": "Something new", "scope": path},
-    "manage_scope": lambda path: {"action": "leave", "scope": path},
-    "move_memories": lambda path: {"ids": [NOBODY], "scope": path},
-    "share": lambda path: {"memory_id": NOBODY, "scope": path},
-}
+GESTURES: tuple[tuple[str, About], ...] = (
+    ("forget", lambda it: {"memory_id": it, "reason": "it changed"}),
+    ("revise", lambda it: {"memory_id": it, "content": "Another wording"}),
+    ("restore_memory", lambda it: {"memory_id": it}),
+    ("restore_memory", lambda it: {"memory_id": it, "audit_id": NO_AUDIT}),
+    ("challenge", lambda it: {"memory_id": it, "reason": "it looks wrong", "evidence": it}),
+    ("close_loop", lambda it: {"memory_id": it}),
+    ("close_loop", lambda it: {"memory_id": it, "outcome": "It is done"}),
+    ("erase_memory", lambda it: {"memory_id": it, "confirm": it}),
+    ("unshare", lambda it: {"memory_id": it}),
+    ("share", lambda it: {"memory_id": it, "scope": "personal"}),
+    ("unshare", lambda it: {"memory_id": it, "scope": "personal"}),
+    ("move_memories", lambda it: {"ids": [it], "scope": "personal"}),
+    ("memory_history", lambda it: {"memory_id": it}),
+    ("recall", lambda it: {"ids": [it]}),
+    (
+        "remember",
+        lambda it: {
+            "content": "Linked",
+            "scope": "personal",
+            "links": [{"type": "relates_to", "target": it}],
+        },
+    ),
+)
+SCOPED: tuple[tuple[str, About], ...] = (
+    ("list_memories", lambda path: {"scopes": [path]}),
+    ("describe_scope", lambda path: {"scope": path}),
+    ("describe_scope", lambda path: {"project_hint": path}),
+    ("recall", lambda path: {"query": "the web service", "scopes": [path]}),
+    ("entities", lambda path: {"scopes": [path]}),
+    ("export_memories", lambda path: {"scopes": [path]}),
+    ("remember", lambda path: {"content": "Something new", "scope": path}),
+    ("remember", lambda path: {"content": "Something new", "project_hint": path}),
+    ("import_memory", lambda path: {"items": [{"path": "a.md", "text": "New"}], "scope": path}),
+    ("manage_scope", lambda path: {"action": "leave", "scope": path}),
+    ("manage_scope", lambda path: {"action": "rename", "scope": path, "name": "ours"}),
+    ("manage_scope", lambda path: {"action": "invite", "scope": path, "role": "reader"}),
+    ("move_memories", lambda path: {"ids": [NOBODY], "scope": path}),
+    ("move_memories", lambda path: {"ids": [NOBODY], "project_hint": path}),
+    ("share", lambda path: {"memory_id": NOBODY, "scope": path}),
+    ("unshare", lambda path: {"memory_id": NOBODY, "scope": path}),
+)
 STEPS = (
     World.store,
     World.store,
