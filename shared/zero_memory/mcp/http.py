@@ -50,7 +50,9 @@ def read_json(body: bytes) -> Any:
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
-        raise UnreadableBodyError("The body is not valid UTF-8.") from error
+        raise UnreadableBodyError(
+            "The body is not valid UTF-8; encode it so and send it again."
+        ) from error
     try:
         value = json.loads(
             text,
@@ -61,9 +63,11 @@ def read_json(body: bytes) -> Any:
     except UnreadableBodyError:
         raise
     except (ValueError, RecursionError) as error:
-        raise UnreadableBodyError("The body is not valid JSON.") from error
+        raise UnreadableBodyError(
+            "The body is not valid JSON; check it and send it again."
+        ) from error
     if _depth_exceeds(value, MAX_DEPTH):
-        raise UnreadableBodyError(f"The body nests more than {MAX_DEPTH} levels deep.")
+        raise UnreadableBodyError(f"The body nests more than {MAX_DEPTH} levels deep; flatten it.")
     return value
 
 
@@ -117,7 +121,7 @@ def _each_name_once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     """Of two values under one name, readers on the way may each have believed another."""
     value = dict(fields)
     if len(value) < len(fields):
-        raise UnreadableBodyError("An object in the body names a field twice.")
+        raise UnreadableBodyError("An object in the body names a field twice; name each once.")
     return value
 
 

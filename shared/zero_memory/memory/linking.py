@@ -100,7 +100,9 @@ def _supersede(
         if meta.superseded_by == successor:
             return None
         if not meta.live or not by.live:
-            raise conflict("Both memories must hold for one to supersede the other.")
+            raise conflict(
+                "Both memories must hold for one to supersede the other; restore what doesn't."
+            )
         ended = invalidate(meta, at=now, reason=None, superseded_by=successor)
         return Plan(
             Change(meta, ended, "supersede", reason),

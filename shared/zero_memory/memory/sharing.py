@@ -113,4 +113,6 @@ def entries(table: Table, before: Meta, after: Meta) -> list[Action]:
 def must_share(rights: Rights, before: Meta, after: Meta) -> None:
     """Raises Refusal `forbidden` when a step shares to a scope that the caller can't write to."""
     if not set(after.shared_to) - set(before.shared_to) <= rights.writable:
-        raise forbidden("This memory was shared to a scope that you can't write to.")
+        raise forbidden(
+            "This memory was shared to a scope that you can't write to; ask one of its writers."
+        )

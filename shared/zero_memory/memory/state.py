@@ -105,7 +105,9 @@ def challenge(
 
     def plan(meta: Meta, now: int) -> Plan | None:
         if not meta.live:
-            raise validation_failed("This memory no longer holds; there is nothing to dispute.")
+            raise validation_failed(
+                "This memory no longer holds; restore it before you dispute it."
+            )
         if meta.dispute is not None:
             return None
         dispute = Dispute(
@@ -179,14 +181,18 @@ def _undoing(table: Table, rights: Rights, step: Change, record: AuditRecord, no
     others: list[Change] = []
     if after.scope != before.scope:
         if after.scope not in rights.writable:
-            raise forbidden("This memory came from a scope that you can't write to.")
+            raise forbidden(
+                "This memory came from a scope that you can't write to; ask one of its writers."
+            )
         also += relocation(table, before, after)
     if after.superseded_by is not None and after.superseded_by != before.superseded_by:
         also += _unending(table, after)
     if step.link is not None and step.link.added:
         target = ref(Meta, step.link.target)
         if table.get_many([target]) == [None]:
-            raise conflict("What this memory was linked to is no longer there.")
+            raise conflict(
+                "What this memory was linked to is erased; link it to another with link."
+            )
         also.append(Check(target, Present()))
     if record.action == "revise" and before.superseded_by is not None:
         wording = table.get(Meta, before.superseded_by)

@@ -335,7 +335,7 @@ def _refuse_texts(memory: Portable) -> None:
         if any("\x00" in leaf or not _is_unicode(leaf) for _, leaf in leaves):
             raise validation_failed(f"{name} holds what is no Unicode text: leave it out.")
     if not memory.content.strip():
-        raise validation_failed("The content is blank.")
+        raise validation_failed("The content is blank; write what is to be remembered.")
 
 
 def _is_unicode(text: str) -> bool:

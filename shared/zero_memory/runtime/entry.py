@@ -75,7 +75,7 @@ def mcp_handler(
     def serve(visit: "_Visit") -> HttpResponse:
         if visit.request.path.startswith("/tools/"):
             names = ", ".join(tool.name for tool in protocol.tools)
-            raise not_found(f"There is no such tool. This service has: {names}.")
+            raise not_found(f"There is no such tool; call one of these: {names}.")
         return answer(protocol, visit, visit.request)
 
     return _handler(serve)
@@ -185,7 +185,9 @@ def _request(event: Event) -> HttpRequest:
         encoded = event.get("isBase64Encoded")
         body = base64.b64decode(text, validate=True) if encoded else text.encode()
     except (binascii.Error, UnicodeEncodeError) as error:
-        raise validation_failed("The body could not be decoded.") from error
+        raise validation_failed(
+            "The body could not be decoded; send it as JSON in UTF-8."
+        ) from error
     return HttpRequest(
         method=event["requestContext"]["http"]["method"],
         path=event["rawPath"],
@@ -216,8 +218,11 @@ def _arguments(request: HttpRequest) -> dict[str, Any]:
 def _internal(error: Exception, request_id: str, composition: Composition) -> Refusal:
     record_failure(error, request_id, composition.settings)
     what = _TABLE_AWAY if isinstance(error, TableUnavailable) else "Something failed here."
-    message = f"{what} When you report it, quote {request_id}."
-    return Refusal(ErrorCode.INTERNAL, message, {"request_id": request_id})
+    return Refusal(
+        ErrorCode.INTERNAL,
+        f"{what} When you report it, quote {request_id}.",
+        {"request_id": request_id},
+    )
 
 
 def _refused(refusal: Refusal) -> HttpResponse:

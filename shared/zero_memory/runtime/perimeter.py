@@ -26,7 +26,10 @@ def check_addressed_here(headers: Mapping[str, str], settings: Settings) -> None
     origin_host = _host_name(origin.partition("://")[2])
     own = settings.allowed_hosts or (host, _host_name(headers.get("x-forwarded-host", "")))
     if not origin_host or origin_host not in own:
-        raise forbidden("Web pages of that origin may not call this service.")
+        raise forbidden(
+            "Web pages of that origin may not call this service; whoever runs it can allow the "
+            "origin by ZM_ALLOWED_ORIGINS."
+        )
 
 
 def bearer_token(headers: Mapping[str, str]) -> str:

@@ -8,6 +8,8 @@ from zero_memory.contracts.errors import forbidden, not_found, unauthorized
 from zero_memory.ports.table import Table
 from zero_memory.scopes.model import Membership
 
+ACCOUNT_GONE = "This account was deleted; ask whoever runs the service for a new one."
+
 NO_SUCH_SCOPE = (
     "There is no such scope among yours. describe_scope lists the scopes that you can use; "
     "core and personal always work."
@@ -77,7 +79,7 @@ def access_of(table: Table, person: str) -> Access:
         if after is None:
             break
     if not memberships:
-        raise unauthorized("This account was deleted.")
+        raise unauthorized(ACCOUNT_GONE)
     return Access(person, tuple(memberships))
 
 

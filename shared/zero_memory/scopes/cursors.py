@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from zero_memory.contracts.errors import unauthorized, validation_failed
 from zero_memory.ports.table import Table
+from zero_memory.scopes.access import ACCOUNT_GONE
 from zero_memory.scopes.model import Person
 
 _SEAL_BYTES = 16
@@ -47,5 +48,5 @@ def seal_key_of(table: Table, person: str) -> bytes:
     """The key that this person's cursors are sealed with. Raises `unauthorized` when gone."""
     found = table.get(Person, person)
     if found is None:
-        raise unauthorized("This account was deleted.")
+        raise unauthorized(ACCOUNT_GONE)
     return found.seal_key

@@ -177,7 +177,7 @@ def _change_person(table: Table, person: str, memory: TokenMemory, **changes: An
     while True:
         found = table.get(Person, person)
         if found is None:
-            raise not_found("There is no such person.")
+            raise not_found("There is no such person; zm admin people lists them.")
         changed = replace(found, **changes, revision=found.revision + 1)
         try:
             table.transact([Put(changed, RevisionIs(found.revision))])
@@ -217,7 +217,7 @@ def make_token(
     if not granted or not set(granted) <= set(GRANTS):
         raise validation_failed(f"A token needs at least one grant of: {', '.join(GRANTS)}.")
     if expires_at is not None and expires_at <= now:
-        raise validation_failed("A token's expiry lies in the future.")
+        raise validation_failed("A token's expiry lies in the future; pass a later one.")
     if len(label) > LABEL_LENGTH:
         raise validation_failed(f"A token's label has at most {LABEL_LENGTH} characters.")
     minted = mint("zmt")

@@ -94,7 +94,7 @@ def accept(table: Table, clock: Clock, access: Access, code: str) -> Membership:
         if inviter is None or inviter.role != "admin":
             raise _no_invitation()
         if table.get(Member, scope.scope, access.person) is not None:
-            raise conflict("You are in this scope already.")
+            raise conflict("You are in this scope already; describe_scope shows your role.")
         if table.get(Invitation, invitation.public_id) is None:
             raise _no_invitation()
         joined = Membership(

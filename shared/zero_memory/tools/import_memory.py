@@ -152,9 +152,11 @@ def _text(services: Services, caller: Caller, item: ImportItem) -> str:
             raise _no_upload()
         text = content.decode()
     except ArtifactTooLong as error:
-        raise validation_failed(f"The upload is too long: {error}.") from None
+        raise validation_failed(f"The upload is too long: {error}; split it.") from None
     except UnicodeDecodeError:
-        raise validation_failed("The upload is not valid UTF-8.") from None
+        raise validation_failed(
+            "The upload is not valid UTF-8; save the file so and upload it again."
+        ) from None
     if "\x00" in text:
         raise validation_failed("The upload holds a NUL character: leave it out.")
     return text

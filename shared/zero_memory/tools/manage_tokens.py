@@ -4,6 +4,7 @@ from zero_memory.contracts.errors import forbidden, unauthorized, validation_fai
 from zero_memory.contracts.people import ManageTokensArguments, ManageTokensResult, TokenCard
 from zero_memory.memory.ages import timestamp
 from zero_memory.memory.guard import refuse_secrets
+from zero_memory.scopes.access import ACCOUNT_GONE
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.identity import list_tokens, make_token, revoke_token
 from zero_memory.scopes.model import Person, Token
@@ -32,12 +33,15 @@ def _make(services: Services, caller: Caller, arguments: ManageTokensArguments) 
     refuse_secrets([("label", arguments.label)])
     grants = arguments.grants
     if grants is None:
-        raise validation_failed("This action needs grants.")
+        raise validation_failed("This action needs grants; pass those that the token is to hold.")
     if not caller.grants.issuperset(grants):
-        raise forbidden("A token can give another one only what it holds itself.")
+        raise forbidden(
+            "A token gives another only what it holds itself: leave the rest out, or use one "
+            "that does."
+        )
     person = services.table.get(Person, caller.person)
     if person is None:
-        raise unauthorized("This account was deleted.")
+        raise unauthorized(ACCOUNT_GONE)
     now = services.clock.now()
     return make_token(
         services.table,
