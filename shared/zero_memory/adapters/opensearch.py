@@ -21,7 +21,6 @@ from urllib.parse import urlsplit
 import numpy as np
 from botocore.credentials import Credentials
 from botocore.exceptions import BotoCoreError
-from botocore.session import get_session
 from numpy.typing import NDArray
 from opensearchpy import OpenSearch, Urllib3AWSV4SignerAuth, Urllib3HttpConnection
 from opensearchpy.exceptions import (
@@ -32,6 +31,7 @@ from opensearchpy.exceptions import (
     TransportError,
 )
 
+from zero_memory.adapters.aws_session import aws_session
 from zero_memory.ports.search_index import (
     CorpusStatistics,
     IndexDocument,
@@ -97,7 +97,7 @@ def domain_client(endpoint: str) -> OpenSearch:
     """
     if urlsplit(endpoint).scheme != "https":
         return opensearch_client(endpoint)
-    session: Any = get_session()  # the stubs know no configuration by its name here
+    session: Any = aws_session()  # the stubs know no configuration by its name here
     region = session.get_config_variable("region")
     return opensearch_client(endpoint, session.get_credentials(), region)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004
-from botocore.session import get_session
 
 from zero_memory.adapters.artifact_keys import checked
+from zero_memory.adapters.aws_session import aws_session
 from zero_memory.ports.artifacts import MAX_BYTES, ArtifactsUnavailable, ArtifactTooLong
 
 CONFIG = Config(
@@ -25,7 +25,7 @@ LINK_S = 15 * 60
 
 def s3_client() -> Any:
     """A client by the environment's region and credentials, with timeouts and bounded retries."""
-    session: Any = get_session()
+    session: Any = aws_session()
     region = session.get_config_variable("region")
     # The global host name would answer with a redirect, which no signature survives.
     return session.create_client(
