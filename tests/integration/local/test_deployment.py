@@ -1,8 +1,6 @@
 """The template and what is made of it: functions, routes, table, rights."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, cast
 
@@ -201,43 +199,10 @@ def test_the_table_has_the_secondary_indexes_that_the_schema_reads() -> None:
     }
 
 
-IMPORT_EVERYTHING_THAT_IS_DEPLOYED = """
-import importlib.metadata, runpy, sys
-
-layer, functions = set(sys.argv[1].split()), sys.argv[2:]
-owners = importlib.metadata.packages_distributions()
-
-class Fence:
-    def find_spec(self, name, path=None, target=None):
-        owned = {one.lower().replace("_", "-") for one in owners.get(name.partition(".")[0], ())}
-        if owned and not owned & layer or name in ("zero_memory.local", "zero_memory.client"):
-            raise ModuleNotFoundError(f"{name} is not in the layer", name=name)
-
-sys.meta_path.insert(0, Fence())
-import zero_memory.adapters.dynamodb, zero_memory.adapters.onnx  # imported at their first use
-for function in functions:
-    runpy.run_path(function)
-"""
-
-
 def pinned(name: str) -> dict[str, str]:
     """A lock's versions by the distribution's name."""
     text = (REPOSITORY / "requirements" / name).read_text(encoding="utf-8")
     return dict(re.findall(r"^([a-z0-9-]+)==(\S+)", text, re.MULTILINE))
-
-
-def test_what_functions_import_is_in_their_layer() -> None:
-    layer = " ".join([*pinned("lambda.txt"), "zero-memory"])
-    files = [str(function.file) for function in read_deployment(REPOSITORY).functions]
-
-    imported = subprocess.run(
-        [sys.executable, "-c", IMPORT_EVERYTHING_THAT_IS_DEPLOYED, layer, *files],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-    assert imported.returncode == 0, imported.stderr
 
 
 def test_a_function_runs_the_versions_that_were_tested() -> None:
