@@ -20,8 +20,14 @@ _numbers = itertools.count()
 def empty_indexes(client: OpenSearch, **made_of: Any) -> Generator[Callable[[], OpenSearchIndex]]:
     """Makes empty indexes, as many as a test asks for."""
     prefix = f"test{next(_numbers)}"
-    yield lambda: OpenSearchIndex(client, name=f"{prefix}-{next(_numbers)}", **made_of)
+    yield lambda: built(OpenSearchIndex(client, name=f"{prefix}-{next(_numbers)}", **made_of))
     client.indices.delete(index=f"{prefix}-*")
+
+
+def built(index: OpenSearchIndex) -> OpenSearchIndex:
+    """The index, which holds all that there is: nothing."""
+    with index.replacing():
+        return index
 
 
 def warm_up(client: OpenSearch) -> None:

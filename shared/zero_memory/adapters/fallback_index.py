@@ -1,7 +1,6 @@
 """A search engine with the table behind it, for when it does not answer."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 
 import numpy as np
@@ -11,19 +10,19 @@ from zero_memory.adapters.table_index import TableIndex
 from zero_memory.ports.search_index import (
     IndexDocument,
     IndexUnavailable,
-    ReplaceableIndex,
     SearchAnswer,
     SearchFilter,
+    SearchIndex,
 )
 
 
 class FallbackIndex:
-    """`ports.search_index.ReplaceableIndex` by an engine; while that fails, reads by the table.
+    """`ports.search_index.SearchIndex` by an engine; while that fails, reads by the table.
 
     Such an answer says so, and why. Writes are the engine's alone.
     """
 
-    def __init__(self, engine: ReplaceableIndex, table_index: TableIndex) -> None:
+    def __init__(self, engine: SearchIndex, table_index: TableIndex) -> None:
         self._engine = engine
         self._table_index = table_index
 
@@ -40,7 +39,8 @@ class FallbackIndex:
             return self._engine.search(where, vector=vector, tokens=tokens, limit=limit)
         except IndexUnavailable as failure:
             found = self._table_index.search(where, vector=vector, tokens=tokens, limit=limit)
-            return replace(found, incomplete=f"{failure} The newest memories were searched.")
+            searched = found.incomplete or "the newest memories were searched"
+            return replace(found, incomplete=f"{failure} Instead, {searched}.")
 
     def apply(self, documents: Sequence[IndexDocument]) -> None:
         """As the engine does."""
@@ -56,7 +56,3 @@ class FallbackIndex:
             return self._engine.facets(where)
         except IndexUnavailable:
             return self._table_index.facets(where)
-
-    def replacing(self) -> AbstractContextManager[None]:
-        """As the engine does."""
-        return self._engine.replacing()

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
+from secrets import token_hex
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from zero_memory.adapters.vector_file import VectorFile, recover
 from zero_memory.ports.search_index import (
     CorpusStatistics,
+    DocumentRefused,
     IndexDocument,
     IndexUnavailable,
     LexicalMatch,
@@ -37,6 +39,9 @@ from zero_memory.ports.search_index import (
 from zero_memory.retrieval.lexical import Bm25, length_norm, term_score, term_weight
 
 _FORMAT = "1"
+
+_INCOMPLETE = "incomplete"
+"""What `about` holds while the files are built anew."""
 
 _BLOCK = 1_024
 """Rows that share one posting of a token: at most 4 KB to write again for one more memory."""
@@ -75,14 +80,24 @@ _VACANT = -1
 
 
 class LocalIndex:
-    """`ports.search_index.SearchIndex` in `folder`, which belongs to one process at a time.
+    """`ports.search_index.DerivedIndex` in `folder`, which belongs to one process at a time.
 
-    Derived and disposable: a wiped folder starts empty, with `applied` 0. At most `open_scopes`
-    scopes are kept mapped. Raises IndexUnavailable when the folder cannot be used.
+    Derived and disposable: a wiped folder starts empty, with `applied` 0. It holds vectors of
+    `model`, or of the first document's when that is None; files of another one ask for a reindex,
+    at each search. At most `open_scopes` scopes are kept mapped. Raises IndexUnavailable when the
+    folder cannot be used.
     """
 
-    def __init__(self, folder: Path, *, bm25: Bm25 | None = None, open_scopes: int = 64) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        model: str | None = None,
+        bm25: Bm25 | None = None,
+        open_scopes: int = 64,
+    ) -> None:
         self._folder = folder
+        self._model = model
         self._bm25 = bm25 or Bm25()
         self._open_scopes = open_scopes
         self._lock = threading.RLock()
@@ -125,6 +140,7 @@ class LocalIndex:
         """Both legs exactly, over the filter's scopes as one corpus."""
         with _available():
             with self._lock:
+                self._must_answer()
                 self._check_dimensions(len(vector))
                 views = self._views(where, tokens)
             statistics = _statistics(views, tokens)
@@ -157,6 +173,7 @@ class LocalIndex:
     def apply(self, documents: Sequence[IndexDocument]) -> None:
         """One transaction, on disk when this returns."""
         with self._writing() as draft:
+            self._must_fit()
             for document in documents:
                 self._check_model(document)
                 self._store(draft, document)
@@ -177,6 +194,7 @@ class LocalIndex:
     def facets(self, where: SearchFilter) -> Mapping[str, int]:
         """Counted over the arrays of the filter's scopes."""
         with self._lock, _available():
+            self._must_answer()
             views = self._views(where, ())
             names = {code: kind for kind, code in self._kinds.items()}
         counts: dict[str, int] = defaultdict(int)
@@ -185,6 +203,51 @@ class LocalIndex:
             for code, size in zip(codes.tolist(), sizes.tolist(), strict=True):
                 counts[names[code]] += size
         return dict(counts)
+
+    @contextmanager
+    def replacing(self) -> "Generator[None]":
+        """In place, since nobody else has the folder: none answers before the block has ended."""
+        with self._lock, _available():
+            self._shards.clear()
+            self._db.close()
+            for path in (*self._folder.glob("index.sqlite3*"), *self._folder.glob("*.vectors")):
+                path.unlink()
+            self._db = _connect(self._folder / "index.sqlite3")
+            self._prepare()
+            self._tell(_INCOMPLETE, _INCOMPLETE)
+        yield
+        self.mark_complete()
+
+    def identity(self) -> str:
+        """A random name that the files got when they were made."""
+        with self._lock, _available():
+            return self._about("identity") or ""
+
+    def revisions(self, memory_ids: Sequence[str]) -> Mapping[str, int]:
+        """As last committed."""
+        with self._lock, _available():
+            self._must_fit()
+            rows = self._db.execute(
+                "SELECT memory_id, revision FROM memory"
+                " WHERE memory_id IN (SELECT value FROM json_each(?))",
+                (json.dumps(list(memory_ids)),),
+            )
+            return dict(rows)
+
+    def stored(self, *, after: str, limit: int) -> Sequence[str]:
+        """As last committed."""
+        with self._lock, _available():
+            self._must_fit()
+            rows = self._db.execute(
+                "SELECT memory_id FROM memory WHERE memory_id > ? ORDER BY memory_id LIMIT ?",
+                (after, limit),
+            )
+            return [memory_id for (memory_id,) in rows]
+
+    def mark_complete(self) -> None:
+        """Files are, unless `replacing` was interrupted."""
+        with self._lock, _available():
+            self._db.execute("DELETE FROM about WHERE name = ?", (_INCOMPLETE,))
 
     def _prepare(self) -> None:
         """Make the tables of a new folder; refuse those of another version."""
@@ -196,8 +259,11 @@ class LocalIndex:
             self._db.execute("COMMIT")
         if self._about("format") != _FORMAT:
             raise IndexUnavailable(
-                "The search files are of another version: remove the index folder and reindex."
+                "The search files are of another version: stop the service, remove the index "
+                "folder, and start it again."
             )
+        if self._about("identity") is None:
+            self._tell("identity", token_hex(8))
 
     def _recover(self) -> None:
         """Drop what a killed process left in the files of vectors behind what it committed."""
@@ -219,24 +285,33 @@ class LocalIndex:
     def _vector_path(self, scope: int) -> Path:
         return self._folder / f"{scope}.vectors"
 
+    def _must_fit(self) -> None:
+        """Raises IndexUnavailable when the files hold vectors of another model."""
+        known = self._about("model")
+        if self._model is not None and known not in (None, self._model):
+            raise IndexUnavailable(_asks_for_reindex(f"they hold vectors of {known}"))
+
+    def _must_answer(self) -> None:
+        """Raises IndexUnavailable unless the files fit and hold every memory."""
+        self._must_fit()
+        if self._about(_INCOMPLETE) is not None:
+            raise IndexUnavailable(_asks_for_reindex("building them was interrupted"))
+
     def _check_dimensions(self, dimensions: int) -> None:
         known = self._dimensions()
         if known not in (0, dimensions):
-            raise IndexUnavailable(
-                f"The index holds vectors of {known} dimensions, not {dimensions}: reindex."
-            )
+            reason = f"they hold vectors of {known} dimensions, not {dimensions}"
+            raise IndexUnavailable(_asks_for_reindex(reason))
 
     def _check_model(self, document: IndexDocument) -> None:
-        """The first document decides; vectors of two models are never compared."""
+        """Vectors of two models are never compared."""
         dimensions = len(document.windows[0].vector)
         known = self._about("model")
+        if document.model != (self._model or known or document.model):
+            raise DocumentRefused(_asks_for_reindex("a memory's vectors are of another model"))
         if known is None:
             self._tell("model", document.model)
             self._tell("dimensions", str(dimensions))
-        elif known != document.model:
-            raise IndexUnavailable(
-                f"The index holds vectors of {known}, not of {document.model}: reindex."
-            )
         self._check_dimensions(dimensions)
 
     # Reading
@@ -725,6 +800,10 @@ def _best(scores: "Sequence[NDArray[np.floating]]", limit: int, tie: float) -> s
     }
 
 
+def _asks_for_reindex(reason: str) -> str:
+    return f"The search files do not fit, as {reason}: run zm admin reindex."
+
+
 def _lives(document: IndexDocument) -> bool:
     return any(finish is None for _, finish in document.alive)
 
@@ -763,9 +842,11 @@ def _available() -> Generator[None]:
     try:
         yield
     except Timeout as held:
-        raise IndexUnavailable("Another process has the search files open.") from held
+        raise IndexUnavailable(
+            "Another process has the search files open: stop it first."
+        ) from held
     except (sqlite3.Error, OSError) as error:
         raise IndexUnavailable(
-            f"The search files cannot be used ({type(error).__name__}): "
-            "if this stays, remove the index folder and reindex."
+            f"The search files cannot be used ({type(error).__name__}): if this stays, stop the "
+            "service, remove the index folder, and start it again."
         ) from error

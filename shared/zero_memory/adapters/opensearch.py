@@ -34,6 +34,7 @@ from opensearchpy.exceptions import (
 from zero_memory.adapters.aws_session import aws_session
 from zero_memory.ports.search_index import (
     CorpusStatistics,
+    DocumentRefused,
     IndexDocument,
     IndexUnavailable,
     LexicalMatch,
@@ -47,8 +48,13 @@ T = TypeVar("T")
 Json = dict[str, Any]
 Engine = Literal["lucene", "faiss"]
 
-_FORMAT = 1
+_FORMAT = 2
 """Of the documents and the mapping; an index of another one asks for a reindex."""
+
+_COMPLETE = "complete"
+"""What an index says in its mapping when it holds every memory."""
+
+_NOT_FILLED = "The search index is not filled yet: it fills by the schedule, or zm admin reindex."
 
 _TYPICAL_LENGTH = 60.0
 """Tokens. Which candidates the engine brings hangs on it, no score does (see `_MORE`)."""
@@ -86,10 +92,6 @@ _BULK_WINDOWS = 500
 """Some 5 MB of JSON with 384 dimensions; the smallest domains take 10 MB a request."""
 
 
-class DocumentRefused(Exception):
-    """The engine refuses a document for what it is; the message names the engine's error."""
-
-
 def domain_client(endpoint: str) -> OpenSearch:
     """A client of the domain at an https URL, by the process's own AWS credentials and region.
 
@@ -123,18 +125,21 @@ def opensearch_client(
 
 @dataclass(frozen=True)
 class _Index:
-    """An index behind one of the aliases, and what its documents are made of."""
+    """An index behind one of the aliases: what it is made of, and if it holds every memory."""
 
     name: str
+    uuid: str
     made_of: Json
+    complete: bool
 
 
 class OpenSearchIndex:
-    """`ports.search_index.ReplaceableIndex` in the indexes `<name>-*`, behind the alias `name`.
+    """`ports.search_index.DerivedIndex` in the indexes `<name>-*`, behind the alias `name`.
 
-    The index is made at the first write. It says in its mapping which model its vectors are of; a
-    change of `model` or `dimensions` asks for a reindex, at each call. A search ends within
-    `search_s` seconds and a write of one bulk within `write_s`, retries included.
+    The index is made at the first write, and is not complete then. It says in its mapping which
+    model its vectors are of; a change of `model` or `dimensions` asks for a reindex, at each call.
+    A search ends within `search_s` seconds and a write of one bulk within `write_s`, retries
+    included.
     """
 
     def __init__(
@@ -179,20 +184,18 @@ class OpenSearchIndex:
             raise IndexUnavailable(_asks_for_reindex("the query's vector has other dimensions"))
         with _available():
             ends = time.monotonic() + self._search_s
-            if not self._is_there(ends):
-                nothing = CorpusStatistics(document_frequency=dict.fromkeys(tokens, 0))
-                return SearchAnswer((), (), nothing)
+            self._must_answer(ends)
             try:
                 return self._search(where, vector, tokens, limit, ends)
             except (NotFoundError, RequestError):
                 self._known = None
-                self._is_there(ends)
+                self._must_answer(ends)
                 raise
 
     def apply(self, documents: Sequence[IndexDocument]) -> None:
         """Store documents, in bulks, and in the index that is being built as well."""
         if any(each.model != self.made_of["model"] for each in documents):
-            raise IndexUnavailable(_asks_for_reindex("a memory's vectors are of another model"))
+            raise DocumentRefused(_asks_for_reindex("a memory's vectors are of another model"))
         with _available():
             if not documents:
                 return
@@ -224,8 +227,7 @@ class OpenSearchIndex:
         """Counted by the engine."""
         with _available():
             ends = time.monotonic() + self._search_s
-            if not self._is_there(ends):
-                return {}
+            self._must_answer(ends)
             body = {
                 "size": 0,
                 "query": {"bool": _clauses(where, kinds=True)},
@@ -237,11 +239,7 @@ class OpenSearchIndex:
 
     @contextmanager
     def replacing(self) -> Generator[None]:
-        """Make an index beside the live one; `apply` and `erase` of every process reach both.
-
-        It takes the live one's place in one step when the block ends, and is dropped when the
-        block fails. What a killed rebuild left behind is dropped first. Raises IndexUnavailable.
-        """
+        """Beside the live one, which answers and is written to until the alias changes hands."""
         with _available():
             left = self._aliases(time.monotonic() + self._write_s).get(self._building)
             if left is not None:
@@ -254,6 +252,7 @@ class OpenSearchIndex:
                 self._client.indices.delete(index=made, params={"ignore_unavailable": "true"})
             raise
         with _available():
+            self._complete(made)
             live = self._aliases(time.monotonic() + self._write_s).get(self.name)
             actions: list[Json] = [
                 {"add": {"index": made, "alias": self.name}},
@@ -263,21 +262,71 @@ class OpenSearchIndex:
                 actions.insert(0, {"remove_index": {"index": live.name}})
             self._client.indices.update_aliases(body={"actions": actions})
 
+    def identity(self) -> str:
+        """The engine's own id of the live index, which is made when there is none."""
+        with _available():
+            ends = time.monotonic() + self._write_s
+            self._targets(ends)
+            return self._live(ends).uuid
+
+    def revisions(self, memory_ids: Sequence[str]) -> Mapping[str, int]:
+        """Read by id from the live index, as it is written and not as it was refreshed."""
+        if not memory_ids:
+            return {}
+        with _available():
+            ends = time.monotonic() + self._search_s
+            self._live(ends)
+            found = self._found(self.name, memory_ids, ends)
+        return {each["_id"]: each["_version"] for each in found if each["found"]}
+
+    def stored(self, *, after: str, limit: int) -> Sequence[str]:
+        """From the live index, by the ids in its documents."""
+        body = {
+            "size": limit,
+            "track_total_hits": False,
+            "query": {"range": {"memory_id": {"gt": after}}},
+            "sort": [{"memory_id": "asc"}],
+            "_source": False,
+        }
+        with _available():
+            ends = time.monotonic() + self._search_s
+            self._live(ends)
+            (answer,) = self._searches([body], ends)
+        return [hit["_id"] for hit in answer["hits"]["hits"]]
+
+    def mark_complete(self) -> None:
+        """Written into the live index's mapping."""
+        with _available():
+            live = self._live(time.monotonic() + self._write_s)
+            if not live.complete:
+                self._complete(live.name)
+
     # Indexes and aliases
 
-    def _is_there(self, ends: float) -> bool:
-        """Whether there is a live index. Raises IndexUnavailable when it asks for a reindex."""
+    def _must_answer(self, ends: float) -> None:
+        """Raises IndexUnavailable unless a live index holds every memory."""
         if self._known is None:
-            live = self._aliases(ends).get(self.name)
-            if live is None:
-                return False
-            self._check(live)
+            live = self._live(ends)
+            if not live.complete:
+                raise IndexUnavailable(_NOT_FILLED)
             self._known = live.name
-        return True
+
+    def _live(self, ends: float) -> _Index:
+        """The live index. Raises IndexUnavailable when there is none, or one of another model."""
+        live = self._aliases(ends).get(self.name)
+        if live is None:
+            raise IndexUnavailable(_NOT_FILLED)
+        self._check(live)
+        return live
 
     def _check(self, index: _Index) -> None:
         if index.made_of != self.made_of:
             raise IndexUnavailable(_asks_for_reindex("it was made for another model"))
+
+    def _complete(self, name: str) -> None:
+        self._client.indices.put_mapping(
+            index=name, body={"_meta": {**self.made_of, _COMPLETE: True}}
+        )
 
     def _targets(self, ends: float) -> list[str]:
         """The aliases that a document goes to, asked for at each write.
@@ -302,7 +351,7 @@ class OpenSearchIndex:
             ends,
         )
         return {
-            alias: _Index(name, index["mappings"]["_meta"])
+            alias: _index(name, index)
             for name, index in found.items()
             for alias in index["aliases"]
             if alias in (self.name, self._building)
@@ -353,7 +402,12 @@ class OpenSearchIndex:
         """
         if not memory_ids:
             return []
-        found = self._ask(
+        found = self._found(alias, memory_ids, ends)
+        return [each["_id"] for each in found if not each["found"]]
+
+    def _found(self, alias: str, memory_ids: Sequence[str], ends: float) -> list[Json]:
+        """Whether each of these memories is there, and at which version."""
+        answer = self._ask(
             lambda wait: self._client.mget(
                 index=alias,
                 body={"ids": list(memory_ids)},
@@ -361,7 +415,7 @@ class OpenSearchIndex:
             ),
             ends,
         )
-        return [each["_id"] for each in found["docs"] if not each["found"]]
+        return answer["docs"]
 
     def _bulk(self, alias: str, operations: Sequence[Sequence[Json]], ends: float) -> list[str]:
         """Do them until searches see them; answers the ids that were refused for their version.
@@ -453,7 +507,7 @@ class OpenSearchIndex:
         hits = [*near["hits"]["hits"], *match["hits"]["hits"]]
         if any(hit["_index"] != self._known for hit in hits):
             self._known = None
-            self._is_there(ends)
+            self._must_answer(ends)
         statistics = _statistics(match, tokens)
         score_of = bm25_scorer(tokens, statistics, self._bm25)
         candidates = {hit["_id"]: _candidate(hit, vector, tokens, score_of) for hit in hits}
@@ -592,7 +646,7 @@ def _settings(bm25: Bm25) -> Json:
 
 def _mappings(made_of: Json, dimensions: int, engine: Engine) -> Json:
     return {
-        "_meta": made_of,
+        "_meta": {**made_of, _COMPLETE: False},
         "dynamic": "strict",
         # What is only searched need not be kept as it came: the table has it.
         "_source": {"excludes": ["tokens", "windows"]},
@@ -767,8 +821,15 @@ def _through_graph(where: SearchFilter, vector: NDArray[np.float32], width: int)
     return {"nested": nested}
 
 
+def _index(name: str, described: Json) -> _Index:
+    made_of = dict(described["mappings"]["_meta"])
+    # An index of an earlier format says nothing of it, and does not fit anyway.
+    complete = bool(made_of.pop(_COMPLETE, False))
+    return _Index(name, described["settings"]["index"]["uuid"], made_of, complete)
+
+
 def _asks_for_reindex(reason: str) -> str:
-    return f"The search index does not fit, as {reason}: reindex."
+    return f"The search index does not fit, as {reason}: run zm admin reindex."
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from zero_memory.memory.model import (
     DuplicateClaim,
     EntityName,
     IdempotentAnswer,
+    IndexSweep,
     LinkIn,
     LinkOut,
     Mention,
@@ -270,6 +271,8 @@ PATTERNS = (
     Pattern(Member, "S#{scope}", "MB#{person}"),
     Pattern(EntityName, "S#{scope}", "EN#{folded:digest}"),
     Pattern(Mention, "E#{scope}#{folded:digest}", "M#{memory_id}"),
+    # How far a schedule has come
+    Pattern(IndexSweep, "SWEEP#{index}", "SWEEP", expires=True),
     # Who says this already
     Pattern(DuplicateClaim, "D#{scope}#{digest}", "CLAIM"),
     Pattern(Wording, "W#{owner}#{folded}", "M#{memory_id}"),

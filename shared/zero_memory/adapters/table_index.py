@@ -32,12 +32,17 @@ class TableIndex:
     """`ports.search_index.SearchIndex` over the table itself: nothing to feed, nothing behind.
 
     Reads at most `limit` search records a query, those of the filter's scopes in their order, the
-    newest first, and then what is shared to them; an answer that left some out says so.
+    newest first, and then what is shared to them; an answer that left some out says so. Memories
+    whose vectors are of another model than `model` (None: of whichever has the query's dimensions)
+    are found by their words alone, and such an answer says so too.
     """
 
-    def __init__(self, table: Table, *, limit: int, bm25: Bm25 | None = None) -> None:
+    def __init__(
+        self, table: Table, *, limit: int, model: str | None = None, bm25: Bm25 | None = None
+    ) -> None:
         self._table = table
         self._limit = limit
+        self._model = model
         self._bm25 = bm25 or Bm25()
 
     def search(
@@ -61,17 +66,33 @@ class TableIndex:
             if where.kinds is None or kinds[record.memory_id] in where.kinds
         ]
         statistics = _statistics(held, tokens)
-        nearest = _nearest(wanted, vector)
+        comparable = [record for record in wanted if self._is_comparable(record)]
+        nearest = _nearest(comparable, vector)
         matching = _lexical(wanted, tokens, statistics, self._bm25)
         chosen = {match.memory_id for match in (*nearest[:limit], *matching[:limit])}
         return SearchAnswer(
             semantic=tuple(match for match in nearest if match.memory_id in chosen),
             lexical=tuple(match for match in matching if match.memory_id in chosen),
             statistics=statistics,
-            incomplete=None
-            if complete
-            else f"more than {self._limit:,} memories, of which the newest were searched",
+            incomplete=self._left_out(complete=complete, others=len(wanted) - len(comparable)),
         )
+
+    def _is_comparable(self, record: SearchRecord) -> bool:
+        return self._model is None or record.passage.model == self._model
+
+    def _left_out(self, *, complete: bool, others: int) -> str | None:
+        """What was left out of account, in words; `others` are of another model."""
+        left_out: list[str] = []
+        if not complete:
+            left_out.append(
+                f"more than {self._limit:,} memories, of which the newest were searched"
+            )
+        if others:
+            left_out.append(
+                f"{others:,} memories were found by their words alone, as their vectors are of "
+                "another model: run zm admin reindex"
+            )
+        return "; ".join(left_out) or None
 
     def apply(self, documents: Sequence[IndexDocument]) -> None:
         """Nothing to do: the table is the index."""

@@ -1,4 +1,4 @@
-"""`zm admin`: people, their quotas, and on their behalf their tokens and scopes.
+"""`zm admin`: people, their quotas, on their behalf their tokens and scopes; the search index.
 
 Works at the table itself, with the service running or not: the local home's file, or a DynamoDB
 table with the credentials of AWS's usual chain. Whoever can read either may do all of this anyway.
@@ -7,11 +7,14 @@ A running service notices within 5 s.
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.client.arguments import parser
 from zero_memory.client.failure import USAGE, Failure
@@ -19,6 +22,9 @@ from zero_memory.client.people import print_answer, request, scope_parser, token
 from zero_memory.contracts.errors import Refusal
 from zero_memory.memory.guard import refuse_secrets
 from zero_memory.places import data_folder
+from zero_memory.ports.search_index import IndexUnavailable
+from zero_memory.ports.table import TableUnavailable
+from zero_memory.retrieval.reindexing import Progress, rebuild, reindex
 from zero_memory.runtime.arguments import parse_arguments
 from zero_memory.runtime.bootstrap import Composition
 from zero_memory.runtime.settings import Settings
@@ -27,6 +33,8 @@ from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.identity import list_people, make_person, set_disabled, set_quota
 from zero_memory.scopes.model import GRANTS, Person
 from zero_memory.tools.catalogue import PEOPLES_TOOLS
+
+_TOLD_EVERY_S = 2.0
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -50,6 +58,9 @@ def _parser() -> argparse.ArgumentParser:
     where = options.add_mutually_exclusive_group()
     where.add_argument("--home", type=Path, default=Path(data_folder()), help="%(default)s")
     where.add_argument("--table", help="a DynamoDB table, by your AWS credentials")
+    options.add_argument(
+        "--search-endpoint", metavar="URL", help="the table's OpenSearch domain, for reindex"
+    )
     options.add_argument("--json", action="store_true", help="print one line of JSON")
     commands = options.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add = commands.add_parser("add", help="make a person")
@@ -66,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     quota = commands.add_parser("quota", help="how many calls a minute a person may make")
     quota.add_argument("person")
     quota.add_argument("calls", type=_calls, help="a number, or `default`")
+    commands.add_parser("reindex", help="build the search index anew from the table")
     acting = commands.add_parser("as", help="act for a person: `scope …` or `token …`")
     acting.add_argument("person")
     acting.add_argument("kind", choices=("scope", "token"))
@@ -79,7 +91,15 @@ def _calls(text: str) -> int | None:
 
 def _composition(asked: argparse.Namespace) -> Composition:
     if asked.table is not None:
-        return Composition(Settings(home="aws", table_name=asked.table))
+        endpoint = asked.search_endpoint
+        return Composition(
+            Settings(
+                home="aws",
+                table_name=asked.table,
+                search="domain" if endpoint else "none",
+                search_endpoint=endpoint or "",
+            )
+        )
     if not (asked.home / "table.sqlite3").exists():
         raise Failure(
             f"There is no home in {asked.home}. Start it once with: zm serve", exit_code=USAGE
@@ -108,9 +128,54 @@ def _run(composition: Composition, asked: argparse.Namespace) -> int:
         case "scopes":
             memberships = access_of(table, asked.person).memberships
             _print(({"path": each.path, "role": each.role} for each in memberships), asked)
+        case "reindex":
+            return _reindex(composition, asked)
         case _:
             _act(composition, asked)
     return 0
+
+
+def _reindex(composition: Composition, asked: argparse.Namespace) -> int:
+    """Build the index anew, saying how far it is; 1 when it refused memories, which are named."""
+    table = composition.table
+    delivered = table.acknowledged() if isinstance(table, SqliteTable) else 0
+    done = Progress()
+    told = time.monotonic()
+    try:
+        with ExitStack() as stack:
+            index = composition.derived_index
+            if isinstance(index, LocalIndex):
+                stack.callback(index.close)
+            for done in _building(composition):
+                if time.monotonic() >= told + _TOLD_EVERY_S:
+                    told = time.monotonic()
+                    _tell(done, asked, finished=False)
+            if isinstance(index, LocalIndex):
+                index.mark_applied(delivered)
+    except (IndexUnavailable, TableUnavailable) as away:
+        raise Failure(f"{away} The new index is not finished: run this again.") from away
+    _tell(done, asked, finished=True)
+    return 1 if done.refused else 0
+
+
+def _building(composition: Composition) -> Iterator[Progress]:
+    index = composition.derived_index
+    if index is None:
+        return rebuild(composition.table, composition.index, composition.embedder)
+    return reindex(composition.table, composition.embedder, index)
+
+
+def _tell(done: Progress, asked: argparse.Namespace, *, finished: bool) -> None:
+    if asked.json:
+        print(json.dumps({**asdict(done), "finished": finished}), flush=True)
+        return
+    print(
+        f"{'Done' if finished else 'So far'}: {done.indexed:,} memories, "
+        f"{done.embedded:,} embedded again",
+        flush=True,
+    )
+    if finished and done.refused:
+        print(f"The index refuses {', '.join(done.refused)}; recall does not find these.")
 
 
 def _act(composition: Composition, asked: argparse.Namespace) -> None:

@@ -1,5 +1,6 @@
-"""What `template.yaml` deploys, as far as a machine can run it: routes, functions, streams."""
+"""What `template.yaml` deploys, as far as a machine can run it: routes, streams, schedules."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,16 +71,26 @@ class StreamSource:
 
 
 @dataclass(frozen=True)
+class Schedule:
+    """A function that is called at a fixed rate."""
+
+    name: str
+    function: Function
+    every_s: int
+
+
+@dataclass(frozen=True)
 class Deployment:
     """Everything that a machine serves."""
 
     routes: tuple[Route, ...]
     streams: tuple[StreamSource, ...]
+    schedules: tuple[Schedule, ...]
 
     @property
     def functions(self) -> tuple[Function, ...]:
         """Each function once, in the template's order."""
-        sources = (*self.routes, *self.streams)
+        sources = (*self.routes, *self.streams, *self.schedules)
         return tuple({source.function.name: source.function for source in sources}.values())
 
 
@@ -119,14 +130,24 @@ class _StreamEvent(_Declared):
     properties: _Stream
 
 
+class _Rate(_Declared):
+    schedule: str
+
+
+class _ScheduleEvent(_Declared):
+    type: Literal["Schedule"]
+    properties: _Rate
+
+
+_Event = _HttpEvent | _StreamEvent | _ScheduleEvent
+
+
 class _FunctionProperties(_Declared):
     code_uri: str
     handler: str
     memory_size: int
     timeout: int
-    events: dict[str, _HttpEvent | _StreamEvent] = Field(
-        default_factory=dict[str, _HttpEvent | _StreamEvent]
-    )
+    events: dict[str, _Event] = Field(default_factory=dict[str, _Event])
 
 
 def read_template(folder: Path, name: str = "template.yaml") -> dict[str, Any]:
@@ -144,6 +165,7 @@ def read_deployment(folder: Path) -> Deployment:
     defaults: dict[str, Any] = template["Globals"]["Function"]
     routes: list[Route] = []
     streams: list[StreamSource] = []
+    schedules: list[Schedule] = []
     for resource in template["Resources"].values():
         if resource["Type"] != "AWS::Serverless::Function":
             continue
@@ -157,12 +179,26 @@ def read_deployment(folder: Path) -> Deployment:
             memory_mb=declared.memory_size,
             timeout_s=declared.timeout,
         )
-        for event in declared.events.values():
-            if isinstance(event, _HttpEvent):
-                routes.append(Route(event.properties.method, event.properties.path, function))
-            else:
-                streams.append(_stream(function, event.properties))
-    return Deployment(tuple(routes), tuple(streams))
+        for name, event in declared.events.items():
+            match event:
+                case _HttpEvent(properties=route):
+                    routes.append(Route(route.method, route.path, function))
+                case _StreamEvent(properties=stream):
+                    streams.append(_stream(function, stream))
+                case _ScheduleEvent(properties=rate):
+                    schedules.append(Schedule(name, function, _seconds(rate.schedule)))
+    return Deployment(tuple(routes), tuple(streams), tuple(schedules))
+
+
+_UNITS = {"minute": 60, "hour": 3_600, "day": 86_400}
+
+
+def _seconds(rate: str) -> int:
+    """The period of `rate(15 minutes)`. Raises ValueError for what is no rate."""
+    found = re.fullmatch(r"rate\((\d+) (minute|hour|day)s?\)", rate)
+    if found is None:
+        raise ValueError(f"a machine runs schedules of the form rate(15 minutes), not {rate}")
+    return int(found[1]) * _UNITS[found[2]]
 
 
 def _stream(function: Function, declared: _Stream) -> StreamSource:

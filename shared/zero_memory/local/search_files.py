@@ -4,7 +4,8 @@ import logging
 
 from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.adapters.sqlite import SqliteTable
-from zero_memory.retrieval.indexing import rebuild
+from zero_memory.ports.search_index import DocumentRefused, IndexUnavailable
+from zero_memory.retrieval.reindexing import rebuild
 
 _LOGGED_EVERY = 10_000
 
@@ -12,17 +13,31 @@ _logger = logging.getLogger(__name__)
 
 
 def catch_up(table: SqliteTable, index: LocalIndex) -> None:
-    """Rebuild search files that are older than what the table believes to be in them.
+    """Build search files anew that are older than what the table believes to be in them.
 
     They were deleted, or put back from a copy. What the outbox still holds comes by the stream.
+    When memories have another model's vectors, the files stay unfinished and ask for a reindex.
     """
     delivered = table.acknowledged()
     if index.applied >= delivered:
         return
     _logger.warning("the search files are missing or old: building them from the table")
+    try:
+        _build(table, index)
+    except (DocumentRefused, IndexUnavailable) as refused:
+        _logger.error("the search files are not built: %s", refused)  # noqa: TRY400
+    else:
+        index.mark_applied(delivered)
+
+
+def _build(table: SqliteTable, index: LocalIndex) -> None:
     told = 0
-    for done in rebuild(table, index):
-        if done >= told + _LOGGED_EVERY:
-            told = done
-            _logger.warning("%d memories are searchable again", done)
-    index.mark_applied(delivered)
+    with index.replacing():
+        for done in rebuild(table, index):
+            if done.refused:
+                raise DocumentRefused(
+                    "memories have the vectors of another model: zm admin reindex"
+                )
+            if done.indexed >= told + _LOGGED_EVERY:
+                told = done.indexed
+                _logger.warning("%d memories are searchable again", done.indexed)

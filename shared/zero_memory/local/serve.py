@@ -29,6 +29,7 @@ from zero_memory.local.home import (
     first_start,
     hold,
 )
+from zero_memory.local.schedule import Schedules
 from zero_memory.local.search_files import catch_up
 from zero_memory.local.stream import Pump
 from zero_memory.ports.table import TableUnavailable
@@ -61,7 +62,7 @@ def serve(home: Path, port: int, announce: Callable[[Ready], None]) -> None:
         invoke = invoker(deployment.functions)
         services.embedder.embed_query("ready")  # loads the model now, not in the first recall
 
-        index = services.index
+        index = services.derived_index
         failures = FailureQueue(home / FAILURES_FILE)
         pump = Pump(table, deployment.streams, invoke, failures)
         if isinstance(index, LocalIndex):
@@ -70,6 +71,9 @@ def serve(home: Path, port: int, announce: Callable[[Ready], None]) -> None:
             pump.delivered = index.mark_applied
         pump.start()
         stack.callback(pump.stop)
+        schedules = Schedules(deployment.schedules, invoke)
+        schedules.start()
+        stack.callback(schedules.stop)
         expiry = Expiry(table, services.clock)
         expiry.start()
         stack.callback(expiry.stop)

@@ -173,6 +173,27 @@ class PendingMarker:
 
 
 @dataclass(frozen=True)
+class IndexSweep:
+    """How far the comparison of the table with one index has come (`retrieval.drift`).
+
+    `index` is the index's identity. First each scope's memories are looked for in the index:
+    `scope` is the one in hand, read up to `memory_after`, and `scopes_after` where the directory
+    of scopes goes on. Then the table is asked for what the index holds, read up to `stored_after`.
+    `refused` counts what the index would not take. `expires_at` is in seconds since the epoch.
+    """
+
+    index: str
+    side: Literal["table", "index"] = "table"
+    scopes_after: str | None = None
+    scope: str | None = None
+    memory_after: str | None = None
+    stored_after: str = ""
+    refused: int = 0
+    revision: int = 0
+    expires_at: int = 0
+
+
+@dataclass(frozen=True)
 class DuplicateClaim:
     """Held by the live memory of a scope that says exactly this, as this kind."""
 

@@ -106,6 +106,10 @@ class IndexUnavailable(Exception):
     """The index does not answer; the message says why, for `degraded`."""
 
 
+class DocumentRefused(Exception):
+    """The index refuses a document for what it is, at each attempt; the message says why."""
+
+
 class SearchIndex(Protocol):
     """A k-NN and lexical index over memories. Safe to call from several threads."""
 
@@ -130,7 +134,9 @@ class SearchIndex(Protocol):
         """Store documents; visible to `search` when this returns.
 
         Idempotent: a document whose revision is not above the stored one's changes nothing.
-        A memory that is not alive stays, with its intervals. Raises IndexUnavailable.
+        A memory that is not alive stays, with its intervals. Raises IndexUnavailable, and
+        DocumentRefused for one that cannot be stored, such as one with another model's vectors;
+        whether the others of the call are stored is open then.
         """
         ...
 
@@ -143,13 +149,34 @@ class SearchIndex(Protocol):
         ...
 
 
-class ReplaceableIndex(SearchIndex, Protocol):
-    """An index that can be built anew beside the one that answers."""
+class DerivedIndex(SearchIndex, Protocol):
+    """An index that is kept beside the table, so that it can differ from it and be built anew.
+
+    One that does not hold every memory yet, or is of another model, answers no search and no
+    facets: it raises IndexUnavailable, which says that it is to be built.
+    """
 
     def replacing(self) -> AbstractContextManager[None]:
-        """Make an index beside the live one; `apply` and `erase` of every process reach both.
+        """Build it anew: `apply` and `erase` of every process reach the new index meanwhile.
 
-        It takes the live one's place in one step when the block ends, and is dropped when the
-        block fails. What an earlier one left behind is dropped first. Raises IndexUnavailable.
+        When the block ends the new index takes the old one's place in one step, and is complete.
+        When the block fails, the old one stays, or none answers. What an earlier attempt left
+        behind is dropped first. Raises IndexUnavailable.
         """
+        ...
+
+    def identity(self) -> str:
+        """What no other index is called, this one's successor neither. Raises IndexUnavailable."""
+        ...
+
+    def revisions(self, memory_ids: Sequence[str]) -> Mapping[str, int]:
+        """The revisions that it holds of these memories; those that it lacks are left out."""
+        ...
+
+    def stored(self, *, after: str, limit: int) -> Sequence[str]:
+        """The first `limit` memories (at most 1,000) that it holds, by ids above `after`."""
+        ...
+
+    def mark_complete(self) -> None:
+        """Note that it holds every memory of the table, so that it may answer. Idempotent."""
         ...

@@ -1,18 +1,28 @@
 """The index follows the table: for each memory that changed, write what is true now."""
 
-from collections.abc import Iterator, Sequence
-from typing import TypeVar
+import logging
+from collections.abc import Sequence
 
 from zero_memory.memory.model import Meta, PendingMarker, SearchRecord
-from zero_memory.ports.search_index import IndexDocument, IndexedWindow, SearchIndex
-from zero_memory.ports.table import ConditionFailed, Delete, RevisionIs, Table, ref
+from zero_memory.ports.search_index import (
+    IndexDocument,
+    IndexedWindow,
+    IndexUnavailable,
+    SearchIndex,
+)
+from zero_memory.ports.table import (
+    ConditionFailed,
+    Delete,
+    RevisionIs,
+    Table,
+    TableUnavailable,
+    ref,
+)
 from zero_memory.retrieval.vectors import unpack_all
-from zero_memory.scopes.model import Scope
-
-R = TypeVar("R")
 
 _TRANSACTION_ACTIONS = 100
-_REBUILT_AT_ONCE = 500
+
+_log = logging.getLogger(__name__)
 
 
 def document_of(meta: Meta, record: SearchRecord) -> IndexDocument:
@@ -58,6 +68,30 @@ def index_memories(table: Table, index: SearchIndex, memory_ids: Sequence[str]) 
     return [meta for meta, _ in pairs]
 
 
+def index_each(
+    table: Table, index: SearchIndex, memory_ids: Sequence[str]
+) -> tuple[list[Meta], list[str]]:
+    """As `index_memories`; and the ids of those that could not be indexed, which hold nobody up.
+
+    Raises IndexUnavailable and TableUnavailable, which are no memory's fault.
+    """
+    try:
+        return index_memories(table, index, memory_ids), []
+    except (IndexUnavailable, TableUnavailable):
+        raise
+    except Exception as failure:  # noqa: BLE001 - whatever a memory does, the others go on
+        if len(memory_ids) == 1:
+            _log.error("memory not indexed: %s", type(failure).__name__)
+            return [], list(memory_ids)
+    indexed: list[Meta] = []
+    failed: list[str] = []
+    for memory_id in memory_ids:
+        done, not_done = index_each(table, index, [memory_id])
+        indexed += done
+        failed += not_done
+    return indexed, failed
+
+
 def settle_markers(table: Table, indexed: Sequence[Meta]) -> None:
     """Remove the pending markers that these indexed revisions make needless.
 
@@ -85,41 +119,4 @@ def _delete(table: Table, deletes: list[Delete]) -> None:
         except ConditionFailed as failure:
             deletes = [each for at, each in enumerate(deletes) if at not in failure.failed]
         else:
-            return
-
-
-def rebuild(table: Table, index: SearchIndex) -> Iterator[int]:
-    """Bring the whole index up to date from the table, scope by scope; yields counts as it goes.
-
-    What is written meanwhile comes by the stream as always.
-    """
-    done = 0
-    for scope in _all(table, Scope):
-        for records in _pages(table, SearchRecord, scope.scope):
-            memory_ids = [record.memory_id for record in records]
-            done += len(index_memories(table, index, memory_ids))
-            _erase_gone(table, index, memory_ids)
-            yield done
-
-
-def _erase_gone(table: Table, index: SearchIndex, memory_ids: Sequence[str]) -> None:
-    """Take out what was erased between reading and indexing: its own erasure came too early."""
-    metas = table.get_many([ref(Meta, memory_id) for memory_id in memory_ids])
-    gone = [memory_id for memory_id, meta in zip(memory_ids, metas, strict=True) if meta is None]
-    if gone:
-        index.erase(gone)
-
-
-def _all(table: Table, record: type[R], *parts: str) -> Iterator[R]:
-    for page in _pages(table, record, *parts):
-        yield from page
-
-
-def _pages(table: Table, record: type[R], *parts: str) -> Iterator[tuple[R, ...]]:
-    after: str | None = None
-    while True:
-        page = table.query(record, *parts, after=after, limit=_REBUILT_AT_ONCE)
-        yield page.records
-        after = page.next
-        if after is None:
             return

@@ -14,7 +14,7 @@ from zero_memory.runtime.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from zero_memory.ports.embedder import Embedder
-    from zero_memory.ports.search_index import SearchIndex
+    from zero_memory.ports.search_index import DerivedIndex, SearchIndex
     from zero_memory.retrieval.ranking import Ranking
 
 T = TypeVar("T")
@@ -43,7 +43,8 @@ class Composition:
         self.settings = settings
         self._clock = SystemClock()
         self._table = _Once(lambda: _table(settings))
-        self._index = _Once(lambda: _index(settings, self._table()))
+        self._derived = _Once(lambda: _derived(settings))
+        self._index = _Once(lambda: _index(settings, self._table(), self.derived_index))
         self._embedder = _Once(lambda: _embedder(settings))
         self._artifacts = _Once(lambda: _artifacts(settings))
         self._ranking = _Once(_ranking)
@@ -60,8 +61,13 @@ class Composition:
 
     @property
     def index(self) -> "SearchIndex":
-        """The local search files, a domain of OpenSearch, or the table itself."""
+        """The local search files or a domain of OpenSearch, with the table behind; or it alone."""
         return self._index()
+
+    @property
+    def derived_index(self) -> "DerivedIndex | None":
+        """The index that is kept beside the table; None when the table alone is searched."""
+        return None if self.settings.search == "none" else self._derived()
 
     @property
     def embedder(self) -> "Embedder":
@@ -95,30 +101,30 @@ def _table(settings: Settings) -> Table:
     return SqliteTable(settings.data_dir / "table.sqlite3")
 
 
-def _index(settings: Settings, table: Table) -> "SearchIndex":
-    if settings.search == "none":
-        from zero_memory.adapters.table_index import TableIndex
-
-        return TableIndex(table, limit=settings.search_none_limit)
+def _derived(settings: Settings) -> "DerivedIndex":
     if settings.search == "domain":
-        return _domain(settings, table)
+        from zero_memory.adapters.opensearch import OpenSearchIndex, domain_client
+
+        return OpenSearchIndex(
+            domain_client(settings.search_endpoint),
+            model=CARD.model,
+            dimensions=CARD.dimensions,
+            engine=settings.search_engine,
+        )
     from zero_memory.adapters.local_index import LocalIndex
 
-    return LocalIndex(settings.data_dir / "index")
+    return LocalIndex(settings.data_dir / "index", model=CARD.model)
 
 
-def _domain(settings: Settings, table: Table) -> "SearchIndex":
-    from zero_memory.adapters.fallback_index import FallbackIndex
-    from zero_memory.adapters.opensearch import OpenSearchIndex, domain_client
+def _index(settings: Settings, table: Table, derived: "DerivedIndex | None") -> "SearchIndex":
     from zero_memory.adapters.table_index import TableIndex
 
-    engine = OpenSearchIndex(
-        domain_client(settings.search_endpoint),
-        model=CARD.model,
-        dimensions=CARD.dimensions,
-        engine=settings.search_engine,
-    )
-    return FallbackIndex(engine, TableIndex(table, limit=settings.search_fallback_limit))
+    if derived is None:
+        return TableIndex(table, limit=settings.search_none_limit, model=CARD.model)
+    from zero_memory.adapters.fallback_index import FallbackIndex
+
+    behind = TableIndex(table, limit=settings.search_fallback_limit, model=CARD.model)
+    return FallbackIndex(derived, behind)
 
 
 def _embedder(settings: Settings) -> "Embedder":

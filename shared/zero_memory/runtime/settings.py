@@ -52,8 +52,8 @@ class Settings(BaseModel):
     search_fallback_limit: int = Field(
         default=500,
         ge=1,
-        description="The most memories that recall scores from the table while the domain does "
-        "not answer.",
+        description="The most memories that recall scores from the table while the search index "
+        "does not answer.",
     )
     allowed_hosts: Names = Field(
         default=("127.0.0.1", "localhost", "[::1]"),
@@ -72,6 +72,11 @@ class Settings(BaseModel):
     log_level: str = Field(default="INFO", description="The least level that is logged.")
     embedder_threads: int = Field(
         default=0, ge=0, description="Threads that one text is embedded with; 0: all cores."
+    )
+    sweep_memories: int = Field(
+        default=2_000,
+        ge=1,
+        description="The most memories that one run of the schedule compares with the index.",
     )
     search_none_limit: int = Field(
         default=5_000,

@@ -6,11 +6,15 @@ import traceback
 from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
 
 from zero_memory.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from zero_memory.retrieval.drift import Drift
 
 _SERVICE = "zero-memory"
 _NAMESPACE = "ZeroMemory"
@@ -64,6 +68,27 @@ def record_failure(error: BaseException, request_id: str, settings: Settings) ->
 
 def _places(trace: TracebackType | None) -> list[str]:
     return [f"{frame.filename}:{frame.lineno}" for frame in traceback.extract_tb(trace)]
+
+
+def record_drift(drift: "Drift", settings: Settings) -> None:
+    """Log what a run of the schedule found, and count it where there is a place for counts."""
+    logger(settings.log_level).info(
+        "index compared",
+        extra={
+            "compared": drift.compared,
+            "lost": len(drift.lost),
+            "stale": len(drift.stale),
+            "erased": len(drift.erased),
+            "refused": drift.refused,
+            "finished": drift.finished,
+        },
+    )
+    if settings.home == "aws":
+        metrics = EphemeralMetrics(namespace=_NAMESPACE, service=_SERVICE)
+        metrics.add_metric("IndexDrift", MetricUnit.Count, drift.found)
+        metrics.add_metric("IndexRefused", MetricUnit.Count, len(drift.refused))
+        metrics.add_metric("IndexCompared", MetricUnit.Count, drift.compared)
+        metrics.flush_metrics()
 
 
 def _count(outcome: Outcome) -> None:

@@ -9,9 +9,9 @@ from opensearchpy import OpenSearch
 from tests.contract.search_index.documents import DIMENSIONS, MODEL
 from tests.opensearch.homes import empty_indexes
 from zero_memory.adapters.local_index import LocalIndex
-from zero_memory.ports.search_index import SearchIndex
+from zero_memory.ports.search_index import DerivedIndex
 
-OpenIndex = Callable[[], SearchIndex]
+OpenIndex = Callable[[], DerivedIndex]
 
 
 @pytest.fixture(params=["local", "opensearch"])
@@ -26,7 +26,7 @@ def open_index(
         return
     opened: list[LocalIndex] = []
 
-    def make_local() -> SearchIndex:
+    def make_local() -> DerivedIndex:
         index = LocalIndex(Path(tmp_path_factory.mktemp("index")))
         opened.append(index)
         return index
@@ -37,5 +37,5 @@ def open_index(
 
 
 @pytest.fixture
-def index(open_index: OpenIndex) -> SearchIndex:
+def index(open_index: OpenIndex) -> DerivedIndex:
     return open_index()

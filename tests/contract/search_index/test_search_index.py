@@ -23,6 +23,8 @@ from tests.contract.search_index.documents import (
     words,
 )
 from zero_memory.ports.search_index import (
+    DerivedIndex,
+    DocumentRefused,
     IndexDocument,
     IndexedWindow,
     IndexUnavailable,
@@ -156,7 +158,7 @@ def test_an_erased_memory_is_gone_and_may_come_back(index: SearchIndex) -> None:
 
 def test_vectors_of_another_model_are_refused(index: SearchIndex) -> None:
     index.apply([document()])
-    with pytest.raises(IndexUnavailable, match="reindex"):
+    with pytest.raises(DocumentRefused, match="reindex"):
         index.apply([document("mem_2", model="model@2")])
     assert ids(search(index)) == (["mem_1"], ["mem_1"])
 
@@ -250,3 +252,49 @@ def test_searches_and_writes_in_several_threads_see_whole_memories(index: Search
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(work, range(4)))
     assert search(index).statistics.documents == 80
+
+
+def test_it_says_which_memories_it_holds_at_which_revision(index: DerivedIndex) -> None:
+    index.apply([document(f"mem_{number}", number) for number in (3, 1, 2)])
+    index.apply([document("mem_1", 7, alive=((1, 5),), visible_in=("scp_B",))])
+    index.erase(["mem_3"])
+    assert index.revisions(["mem_1", "mem_2", "mem_3", "mem_4"]) == {"mem_1": 7, "mem_2": 2}
+    assert index.revisions([]) == {}
+    assert index.stored(after="", limit=1) == ["mem_1"]
+    assert index.stored(after="mem_1", limit=9) == ["mem_2"]
+    assert index.stored(after="mem_2", limit=9) == []
+
+
+def test_what_is_built_anew_holds_nothing_of_the_old_and_has_another_name(
+    index: DerivedIndex,
+) -> None:
+    index.apply([document(), document("mem_2")])
+    before = index.identity()
+    assert index.identity() == before
+    with index.replacing():
+        index.apply([document("mem_3")])
+    assert index.identity() != before
+    assert ids(search(index)) == (["mem_3"], ["mem_3"])
+    assert index.stored(after="", limit=9) == ["mem_3"]
+
+
+def interrupted(index: DerivedIndex) -> None:
+    with index.replacing():
+        index.apply([document("mem_2")])
+        raise KeyboardInterrupt
+
+
+def test_one_whose_building_is_interrupted_never_answers_as_if_it_were_whole(
+    index: DerivedIndex,
+) -> None:
+    index.apply([document(), document("mem_2")])
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(index)
+    try:
+        found = ids(search(index))
+    except IndexUnavailable:
+        found = None
+    assert found in (None, (["mem_1", "mem_2"], ["mem_1", "mem_2"]))
+    with index.replacing():
+        index.apply([document("mem_3")])
+    assert ids(search(index)) == (["mem_3"], ["mem_3"])

@@ -63,6 +63,9 @@ RIGHTS: dict[str, set[Right]] = {
     "manage_tokens": READS | WRITES,
     "mcp": READS | WRITES | TAKES_UPLOADS,
     "indexer": READS | {("dynamodb:DeleteItem", "S#*")},
+    "tick": READS
+    | {("dynamodb:DeleteItem", "S#*")}
+    | {("dynamodb:DeleteItem", "SWEEP#*"), ("dynamodb:PutItem", "SWEEP#*")},
 }
 
 LOOKS: Right = ("es:ESHttpGet", "memories-*")
@@ -83,6 +86,14 @@ DOMAIN_RIGHTS: dict[str, set[Right]] = {  # a request's method, and its path in 
         ("es:ESHttpPost", "memories/_mget"),
         ("es:ESHttpPost", "memories-building/_mget"),
         ("es:ESHttpPut", "memories-first"),
+    },
+    "tick": ERASES
+    | SEARCHES
+    | {
+        ("es:ESHttpPost", "memories/_mget"),
+        ("es:ESHttpPost", "memories-building/_mget"),
+        ("es:ESHttpPut", "memories-first"),
+        ("es:ESHttpPut", "memories-*/_mapping"),
     },
 }
 
@@ -114,6 +125,12 @@ def test_the_indexer_is_called_for_the_authoritative_record_of_memories_alone() 
 
     assert stream.function.name == "indexer"
     assert stream.patterns == ({"dynamodb": {"Keys": {"sk": {"S": ["META"]}}}},)
+
+
+def test_the_schedule_ticks_every_quarter_of_an_hour() -> None:
+    (schedule,) = read_deployment(REPOSITORY).schedules
+
+    assert (schedule.function.name, schedule.every_s) == ("tick", 900)
 
 
 @pytest.mark.parametrize("function", sorted(RIGHTS))

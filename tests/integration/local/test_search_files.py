@@ -1,5 +1,6 @@
 """The search files are derived: the service builds them again when they are gone or old."""
 
+import os
 import shutil
 import sqlite3
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.client.test_commands import zm
 from tests.service import Service, running
 
 FACTS = ("The staging database is rebuilt on Mondays", "Releases are cut from main")
@@ -62,3 +64,19 @@ def test_search_files_that_are_gone_or_old_are_built_again(
     with running(home) as service:
         assert finds(service, FACTS[0])[0] == early
         assert finds(service, FACTS[1])[0] == late
+
+
+def test_an_operator_builds_them_anew_while_the_service_is_stopped(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with running(home) as service:
+        early = remember(service, FACTS[0])
+        refused = zm("admin", "--home", str(home), "reindex", environment={**os.environ})
+        assert refused.returncode == 1
+        assert "stop it first" in refused.stderr
+        wait_until_settled(home)
+        service.stop()
+    done = zm("admin", "--home", str(home), "reindex", environment={**os.environ})
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "Done: 1 memories, 0 embedded again"
+    with running(home) as service:
+        assert finds(service, FACTS[0]) == [early]

@@ -9,6 +9,7 @@ from tests.contract.retrieval.conftest import arrives
 from tests.contract.search_index.documents import DIMENSIONS, MODEL, NORTH, document
 from tests.hashing_embedder import HashingEmbedder
 from tests.opensearch.faults import Fault, FaultyNode, faulty
+from tests.opensearch.homes import built
 from tests.ports import Ports
 from zero_memory.adapters.fallback_index import FallbackIndex
 from zero_memory.adapters.opensearch import OpenSearchIndex, opensearch_client
@@ -30,7 +31,7 @@ def index(node: FaultyNode) -> Generator[OpenSearchIndex]:
     """Holds one memory, and is less patient than it is by default."""
     client = opensearch_client(node.url)
     name = f"at{node.server_port}"
-    patient = OpenSearchIndex(client, model=MODEL, dimensions=DIMENSIONS, name=name)
+    patient = built(OpenSearchIndex(client, model=MODEL, dimensions=DIMENSIONS, name=name))
     patient.apply([document()])
     search(patient)  # a node's first searches load its classes
     yield OpenSearchIndex(
@@ -94,7 +95,7 @@ def test_recall_falls_back_on_the_table_and_says_so(
         name=f"at{node.server_port}",
         search_s=BUDGET_S,
     )
-    index = FallbackIndex(engine, TableIndex(sqlite_table, limit=500))
+    index = FallbackIndex(built(engine), TableIndex(sqlite_table, limit=500))
     ada = arrives(Ports(sqlite_table, index))
     kept = ada.remembers("The staging database is rebuilt on Mondays")
     ada.indexed()

@@ -20,7 +20,7 @@ from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.contracts.lifecycle import EraseArguments
 from zero_memory.contracts.memory import RestoreArguments
 from zero_memory.memory.model import Meta, SearchRecord
-from zero_memory.ports.search_index import IndexUnavailable, SearchFilter
+from zero_memory.ports.search_index import DocumentRefused, IndexUnavailable, SearchFilter
 from zero_memory.ports.table import Table
 from zero_memory.retrieval.indexing import document_of, index_memories
 from zero_memory.retrieval.reindexing import reindex
@@ -66,8 +66,8 @@ def test_what_is_written_while_an_index_is_built_is_in_it(
 ) -> None:
     kept, forgotten, erased = (ada.remembers(f"The cache {name}") for name in ("a", "b", "c"))
     ada.indexed()
-    building = reindex(ada.ports.table, index)
-    while next(building) < 3:
+    building = reindex(ada.ports.table, ada.ports.embedder, index)
+    while next(building).indexed < 3:
         pass
     written = ada.remembers("The cache d")
     ada.forgets(forgotten)
@@ -82,7 +82,7 @@ def test_what_is_written_while_an_index_is_built_is_in_it(
 def test_an_index_that_is_not_finished_changes_nothing(ada: Agent, index: OpenSearchIndex) -> None:
     kept = ada.remembers("The cache a")
     ada.indexed()
-    building = reindex(ada.ports.table, index)
+    building = reindex(ada.ports.table, ada.ports.embedder, index)
     next(building)
     building.close()
     assert held(index, ada.meta(kept).scope) == {kept}
@@ -97,7 +97,7 @@ def test_what_a_killed_rebuild_left_behind_is_built_over(
     kept = ada.remembers("The cache a")
     ada.indexed()
     index.replacing().__enter__()
-    list(reindex(ada.ports.table, index))
+    list(reindex(ada.ports.table, ada.ports.embedder, index))
     assert held(index, ada.meta(kept).scope) == {kept}
 
 
@@ -117,6 +117,8 @@ def test_a_change_of_model_asks_for_a_reindex_and_works_after_it(
         changed.search(where, vector=vector, tokens=["cache"], limit=5)
     with pytest.raises(IndexUnavailable, match="reindex"):
         changed.apply([made])
+    with pytest.raises(DocumentRefused, match="reindex"):
+        changed.apply([document(model="a third@1")])
     with changed.replacing():
         changed.apply([made])
     found = changed.search(where, vector=vector, tokens=["cache"], limit=5)

@@ -63,7 +63,8 @@ def test_each_request_carries_the_signature_of_what_arrives(recorder: Recorder) 
     recorder.indexes = {
         "memories-first": {
             "aliases": {"memories": {}},
-            "mappings": {"_meta": index.made_of},
+            "mappings": {"_meta": {**index.made_of, "complete": True}},
+            "settings": {"index": {"uuid": "x"}},
         }
     }
     with pytest.raises(IndexUnavailable, match="403"):

@@ -14,7 +14,12 @@ import pytest
 
 from tests.contract.search_index.documents import NORTH, SCOPES, direction, document
 from zero_memory.adapters.local_index import LocalIndex
-from zero_memory.ports.search_index import IndexedWindow, IndexUnavailable, SearchFilter
+from zero_memory.ports.search_index import (
+    DocumentRefused,
+    IndexedWindow,
+    IndexUnavailable,
+    SearchFilter,
+)
 
 Open = Callable[..., LocalIndex]
 
@@ -119,7 +124,7 @@ def test_a_file_of_vectors_that_lost_some_is_said(tmp_path: Path, reopen: Open) 
     index.close()
     (vectors,) = (tmp_path / "index").glob("*.vectors")
     os.truncate(vectors, NORTH.nbytes - 1)
-    with pytest.raises(IndexUnavailable, match="reindex"):
+    with pytest.raises(IndexUnavailable, match="remove the index folder"):
         LocalIndex(tmp_path / "index")
 
 
@@ -127,7 +132,7 @@ def test_files_that_are_no_database_are_said(tmp_path: Path) -> None:
     folder = tmp_path / "index"
     folder.mkdir()
     (folder / "index.sqlite3").write_bytes(b"not a database" * 1_000)
-    with pytest.raises(IndexUnavailable, match="reindex"):
+    with pytest.raises(IndexUnavailable, match="remove the index folder"):
         LocalIndex(folder)
 
 
@@ -149,7 +154,7 @@ def test_a_second_process_is_told_that_the_files_are_taken(tmp_path: Path, reope
 def test_a_failed_write_changes_nothing(reopen: Open) -> None:
     index = reopen()
     index.apply([document()])
-    with pytest.raises(IndexUnavailable):
+    with pytest.raises(DocumentRefused):
         index.apply([document("mem_2"), document("mem_3", model="model@2")])
     assert found(index) == ["mem_1"]
     index.apply([document("mem_4")])

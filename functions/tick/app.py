@@ -1,0 +1,3 @@
+from zero_memory.runtime.schedule import tick
+
+handler = tick
