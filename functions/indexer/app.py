@@ -1,3 +1,3 @@
-from zero_memory.runtime.stream import index_stream
+from zero_memory.runtime.stream import index_changes
 
-handler = index_stream
+handler = index_changes

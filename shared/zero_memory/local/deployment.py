@@ -139,7 +139,13 @@ class _ScheduleEvent(_Declared):
     properties: _Rate
 
 
-_Event = _HttpEvent | _StreamEvent | _ScheduleEvent
+class _QueueEvent(_Declared):
+    """What comes back from a queue; here the stream sets aside and brings back by itself."""
+
+    type: Literal["SQS"]
+
+
+_Event = _HttpEvent | _StreamEvent | _ScheduleEvent | _QueueEvent
 
 
 class _FunctionProperties(_Declared):
@@ -187,6 +193,8 @@ def read_deployment(folder: Path) -> Deployment:
                     streams.append(_stream(function, stream))
                 case _ScheduleEvent(properties=rate):
                     schedules.append(Schedule(name, function, _seconds(rate.schedule)))
+                case _QueueEvent():
+                    pass
     return Deployment(tuple(routes), tuple(streams), tuple(schedules))
 
 

@@ -14,6 +14,7 @@ from zero_memory.runtime.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from zero_memory.ports.embedder import Embedder
+    from zero_memory.ports.parking import Parking
     from zero_memory.ports.search_index import DerivedIndex, SearchIndex
     from zero_memory.retrieval.ranking import Ranking
 
@@ -47,6 +48,7 @@ class Composition:
         self._index = _Once(lambda: _index(settings, self._table(), self.derived_index))
         self._embedder = _Once(lambda: _embedder(settings))
         self._artifacts = _Once(lambda: _artifacts(settings))
+        self._parking = _Once(lambda: _parking(settings))
         self._ranking = _Once(_ranking)
 
     @property
@@ -78,6 +80,11 @@ class Composition:
     def artifacts(self) -> Artifacts:
         """Files in the home, or objects of a bucket."""
         return self._artifacts()
+
+    @property
+    def parking(self) -> "Parking | None":
+        """A queue; None on a machine, whose stream sets aside what its consumers report."""
+        return self._parking() if self.settings.parking_queue_url else None
 
     @property
     def ranking(self) -> "Ranking":
@@ -142,6 +149,12 @@ def _artifacts(settings: Settings) -> Artifacts:
     from zero_memory.adapters.files import FileArtifacts
 
     return FileArtifacts(settings.data_dir / "artifacts")
+
+
+def _parking(settings: Settings) -> "Parking":
+    from zero_memory.adapters.sqs import SqsParking, sqs_client
+
+    return SqsParking(sqs_client(), settings.parking_queue_url)
 
 
 def _ranking() -> "Ranking":

@@ -36,6 +36,10 @@ class Settings(BaseModel):
     artifacts_bucket: str = Field(
         default="", description="The S3 bucket of exports and uploads, each kept for a day."
     )
+    parking_queue_url: str = Field(
+        default="",
+        description="The SQS queue of memories that could not be indexed, to be looked at again.",
+    )
     search: Literal["local", "domain", "none"] = Field(
         default="local",
         description="Which search index: the local files, an OpenSearch domain, or none (exact, "

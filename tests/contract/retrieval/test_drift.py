@@ -273,7 +273,7 @@ def test_a_tick_mends_and_settles_what_the_stream_gave_up_on(composed: Compositi
     meta = composed.table.get(Meta, memory_id)
     assert meta is not None
     assert composed.table.get(PendingMarker, meta.scope, memory_id) is not None
-    tick(sample("schedule.json"), None)
+    tick(sample("schedule"), None)
     assert composed.table.get(PendingMarker, meta.scope, memory_id) is None
     assert ada.finds("staging database") == [memory_id]
 
@@ -286,7 +286,7 @@ def test_an_index_that_does_not_answer_fails_the_tick(
 
     monkeypatch.setattr(LocalIndex, "identity", away)
     with pytest.raises(IndexUnavailable):
-        tick(sample("schedule.json"), None)
+        tick(sample("schedule"), None)
 
 
 def test_drift_is_a_metric(capsys: pytest.CaptureFixture[str]) -> None:

@@ -62,7 +62,7 @@ RIGHTS: dict[str, set[Right]] = {
     "manage_scope": READS | WRITES,
     "manage_tokens": READS | WRITES,
     "mcp": READS | WRITES | TAKES_UPLOADS,
-    "indexer": READS | {("dynamodb:DeleteItem", "S#*")},
+    "indexer": READS | {("dynamodb:DeleteItem", "S#*"), ("sqs:SendMessage", "*")},
     "tick": READS
     | {("dynamodb:DeleteItem", "S#*")}
     | {("dynamodb:DeleteItem", "SWEEP#*"), ("dynamodb:PutItem", "SWEEP#*")},
@@ -139,7 +139,11 @@ def test_a_function_has_the_rights_that_it_needs_and_no_other(function: str) -> 
     for policy in FUNCTIONS[function]["Policies"]:
         for statement in policy.get("Statement", ()):
             actions = listed(statement["Action"])
-            kept_in = {"dynamodb": "Table.Arn", "s3": "Artifacts.Arn"}
+            kept_in = {
+                "dynamodb": "Table.Arn",
+                "s3": "Artifacts.Arn",
+                "sqs": "IndexerParked.Arn",
+            }
             services = {action.partition(":")[0] for action in actions}
             assert all(kept_in[each] in str(statement["Resource"]) for each in services)
             granted |= {(action, keys) for action in actions for keys in partitions(statement)}
@@ -189,7 +193,8 @@ def test_no_environment_variable_holds_a_secret() -> None:
     variables = TEMPLATE["Globals"]["Function"]["Environment"]["Variables"]
 
     assert not [name for name in variables if re.search("TOKEN|SECRET|PASSWORD|KEY", name)]
-    assert not [name for name, one in FUNCTIONS.items() if "Environment" in one]
+    own = [one["Environment"]["Variables"] for one in FUNCTIONS.values() if "Environment" in one]
+    assert own == [{"ZM_PARKING_QUEUE_URL": {"Ref": "IndexerParked"}}]
 
 
 def test_the_table_is_safe_by_default() -> None:

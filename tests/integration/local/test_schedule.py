@@ -22,9 +22,9 @@ def shape(event: dict[str, object]) -> dict[str, type]:
 def test_an_event_has_the_shape_of_the_sample_that_the_cloud_sends() -> None:
     event = schedule_event(TICK, datetime(2026, 11, 30, 10, tzinfo=UTC))
 
-    assert shape(event) == shape(sample("schedule.json"))
-    assert event["time"] == sample("schedule.json")["time"]
-    assert event["detail-type"] == sample("schedule.json")["detail-type"]
+    assert shape(event) == shape(sample("schedule"))
+    assert event["time"] == sample("schedule")["time"]
+    assert event["detail-type"] == sample("schedule")["detail-type"]
 
 
 def test_a_function_is_called_at_its_rate_whatever_it_raises() -> None:
@@ -50,7 +50,7 @@ Resources:
     Properties:
       CodeUri: functions/tick
       Events:
-        Due: {Type: Schedule, Properties: {Schedule: cron(0 12 * * ? *)}}
+        Due: {Type: Schedule, Properties: {Schedule: "cron(0 12 * * ? *)"}}
 """
     )
     with pytest.raises(ValueError, match="rate"):
