@@ -15,7 +15,8 @@ CONFIG = Config(
     connect_timeout=1,
     read_timeout=5,
     retries={"mode": "standard", "total_max_attempts": 3},
-    # Signed for one region and one bucket's own host name.
+    # Links lead to the region's own host name, signed: the global one would answer with a redirect,
+    # which no signature survives.
     signature_version="s3v4",
     s3={"addressing_style": "virtual"},
 )
@@ -26,11 +27,7 @@ LINK_S = 15 * 60
 def s3_client() -> Any:
     """A client by the environment's region and credentials, with timeouts and bounded retries."""
     session: Any = aws_session()
-    region = session.get_config_variable("region")
-    # The global host name would answer with a redirect, which no signature survives.
-    return session.create_client(
-        "s3", config=CONFIG, endpoint_url=f"https://s3.{region}.amazonaws.com"
-    )
+    return session.create_client("s3", config=CONFIG)
 
 
 class S3Artifacts:
