@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from zero_memory.adapters.sqlite import Change, SqliteTable
@@ -23,6 +24,9 @@ FIRST_BACKOFF_S = 0.1
 LONGEST_BACKOFF_S = 10.0
 
 _logger = logging.getLogger(__name__)
+
+Record = Mapping[str, Any]
+"""One record of a stream, as Lambda hands it to a function."""
 
 
 def stream_record(change: Change | Failure) -> dict[str, Any]:
@@ -61,6 +65,57 @@ def matches(pattern: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
         elif held not in wanted:
             return False
     return True
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """How records reach one consumer: what Lambda's event source mapping does with a batch.
+
+    A record that fails by itself is tried `source.retries` times more, after pauses that double
+    from `first_backoff_s`, and then handed to `set_aside`.
+    """
+
+    source: StreamSource
+    invoke: Invoke
+    set_aside: Callable[[Record], None]
+    stopping: threading.Event
+    first_backoff_s: float = FIRST_BACKOFF_S
+
+    def deliver(self, records: Sequence[Record]) -> None:
+        """Until each record that the filter lets through is done or set aside, or it stops."""
+        todo = [record for record in records if self._wanted(record)]
+        size, failed = self.source.batch_size, 0
+        while todo and not self.stopping.is_set():
+            batch = todo[:size]
+            left = self.call(batch)
+            todo = [*left, *todo[size:]]
+            if len(left) < len(batch):
+                size, failed = self.source.batch_size, 0
+            elif len(batch) > 1:
+                size = len(batch) // 2
+            elif failed < self.source.retries:
+                failed += 1
+                self.stopping.wait(min(self.first_backoff_s * 2 ** (failed - 1), LONGEST_BACKOFF_S))
+            else:
+                self.set_aside(todo.pop(0))
+                failed = 0
+
+    def call(self, batch: Sequence[Record]) -> list[Record]:
+        """Call the consumer; the records from the first one that it failed on, all if it raised."""
+        try:
+            answer: Mapping[str, Any] = self.invoke(self.source.function, {"Records": [*batch]})
+        except Exception as error:  # noqa: BLE001 - whatever a handler raises fails its batch
+            _logger.warning("%s failed: %s", self.source.function.name, without_message(error))
+            return list(batch)
+        failed = {one["itemIdentifier"] for one in answer["batchItemFailures"]}
+        for position, record in enumerate(batch):
+            if record["dynamodb"]["SequenceNumber"] in failed:
+                return list(batch[position:])
+        return []
+
+    def _wanted(self, record: Record) -> bool:
+        patterns = self.source.patterns
+        return not patterns or any(matches(pattern, record) for pattern in patterns)
 
 
 class Pump:
@@ -127,7 +182,7 @@ class Pump:
             self._stopping.wait(min(source.batching_window_s for source in self._sources))
             changes = self._outbox.changes(after, READ_AT_ONCE)
         for source in self._sources:
-            self._deliver(source, changes)
+            self._delivery(source).deliver([stream_record(change) for change in changes])
         if not self._stopping.is_set():
             if self.delivered is not None:
                 self.delivered(changes[-1].sequence)
@@ -139,58 +194,21 @@ class Pump:
         sources = {source.function.name: source for source in self._sources}
         for failure in self._failures.all():
             source = sources.get(failure.function)
-            if source is None or not self._call(source, [failure]):
+            if source is None or not self._delivery(source).call([stream_record(failure)]):
                 self._failures.remove(failure)
 
-    def _deliver(self, source: StreamSource, changes: Sequence[Change]) -> None:
-        """Until each change is done or set aside, or the pump stops."""
-        todo = [change for change in changes if _wanted(source, change)]
-        size, failed = source.batch_size, 0
-        while todo and not self._stopping.is_set():
-            batch = todo[:size]
-            left = self._call(source, batch)
-            todo = [*left, *todo[size:]]
-            if len(left) < len(batch):
-                size, failed = source.batch_size, 0
-            elif len(batch) > 1:
-                size = len(batch) // 2
-            elif failed < source.retries:
-                failed += 1
-                self._stopping.wait(
-                    min(self._first_backoff_s * 2 ** (failed - 1), LONGEST_BACKOFF_S)
-                )
-            else:
-                self._set_aside(source, todo.pop(0))
-                failed = 0
+    def _delivery(self, source: StreamSource) -> Delivery:
+        def set_aside(record: Record) -> None:
+            change = record["dynamodb"]
+            pk, sk = change["Keys"]["pk"]["S"], change["Keys"]["sk"]["S"]
+            self._failures.put(
+                source.function.name, record["eventName"], pk, sk, int(change["SequenceNumber"])
+            )
+            _logger.error(
+                "%s gave up on %s %s; it is tried again every minute",
+                source.function.name,
+                pk,
+                sk,
+            )
 
-    def _call(self, source: StreamSource, batch: Sequence[Change | Failure]) -> list[Any]:
-        """Call the consumer; the changes from the first one that it failed on, all if it raised."""
-        records = [stream_record(change) for change in batch]
-        try:
-            answer: Mapping[str, Any] = self._invoke(source.function, {"Records": records})
-        except Exception as error:  # noqa: BLE001 - whatever a handler raises fails its batch
-            _logger.warning("%s failed: %s", source.function.name, without_message(error))
-            return list(batch)
-        failed = {one["itemIdentifier"] for one in answer["batchItemFailures"]}
-        for position, record in enumerate(records):
-            if record["dynamodb"]["SequenceNumber"] in failed:
-                return list(batch[position:])
-        return []
-
-    def _set_aside(self, source: StreamSource, change: Change) -> None:
-        self._failures.put(
-            source.function.name, change.event, change.pk, change.sk, change.sequence
-        )
-        _logger.error(
-            "%s gave up on %s %s; it is tried again every minute",
-            source.function.name,
-            change.pk,
-            change.sk,
-        )
-
-
-def _wanted(source: StreamSource, change: Change) -> bool:
-    if not source.patterns:
-        return True
-    record = stream_record(change)
-    return any(matches(pattern, record) for pattern in source.patterns)
+        return Delivery(source, self._invoke, set_aside, self._stopping, self._first_backoff_s)
