@@ -4,7 +4,7 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -25,8 +25,11 @@ def require_emulator() -> None:
 
 
 @contextmanager
-def running_emulator(folder: Path) -> Generator[str]:
-    """Start an emulator on a free port; yields its address, and kills it in the end."""
+def running_emulator(folder: Path, settings: Mapping[str, str] | None = None) -> Generator[str]:
+    """Start an emulator on a free port; yields its address, and kills it in the end.
+
+    `settings` are environment variables of its own.
+    """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with (folder / "emulator.log").open("wb") as log:
@@ -38,6 +41,7 @@ def running_emulator(folder: Path) -> Generator[str]:
                 "BIND_HOST": "127.0.0.1",
                 "GATEWAY_PORT": str(port),
                 "LAMBDA_EXECUTOR": "local",
+                **(settings or {}),
             },
             stdout=log,
             stderr=log,

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from zero_memory.adapters.sqlite import Change, SqliteTable
@@ -69,14 +70,17 @@ def matches(pattern: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Delivery:
-    """How records reach one consumer: what Lambda's event source mapping does with a batch.
+    """How records reach the consumer `name`: what Lambda's event source mapping does with a batch.
 
-    A record that fails by itself is tried `source.retries` times more, after pauses that double
-    from `first_backoff_s`, and then handed to `set_aside`.
+    A record that fails by itself is tried `retries` times more, after pauses that double from
+    `first_backoff_s`, and then handed to `set_aside`. Of `patterns` see `StreamSource`.
     """
 
-    source: StreamSource
-    invoke: Invoke
+    name: str
+    batch_size: int
+    retries: int
+    patterns: Sequence[Mapping[str, Any]]
+    invoke: Callable[[dict[str, Any]], Any]
     set_aside: Callable[[Record], None]
     stopping: threading.Event
     first_backoff_s: float = FIRST_BACKOFF_S
@@ -84,16 +88,16 @@ class Delivery:
     def deliver(self, records: Sequence[Record]) -> None:
         """Until each record that the filter lets through is done or set aside, or it stops."""
         todo = [record for record in records if self._wanted(record)]
-        size, failed = self.source.batch_size, 0
+        size, failed = self.batch_size, 0
         while todo and not self.stopping.is_set():
             batch = todo[:size]
             left = self.call(batch)
             todo = [*left, *todo[size:]]
             if len(left) < len(batch):
-                size, failed = self.source.batch_size, 0
+                size, failed = self.batch_size, 0
             elif len(batch) > 1:
                 size = len(batch) // 2
-            elif failed < self.source.retries:
+            elif failed < self.retries:
                 failed += 1
                 self.stopping.wait(min(self.first_backoff_s * 2 ** (failed - 1), LONGEST_BACKOFF_S))
             else:
@@ -103,9 +107,9 @@ class Delivery:
     def call(self, batch: Sequence[Record]) -> list[Record]:
         """Call the consumer; the records from the first one that it failed on, all if it raised."""
         try:
-            answer: Mapping[str, Any] = self.invoke(self.source.function, {"Records": [*batch]})
+            answer: Mapping[str, Any] = self.invoke({"Records": [*batch]})
         except Exception as error:  # noqa: BLE001 - whatever a handler raises fails its batch
-            _logger.warning("%s failed: %s", self.source.function.name, without_message(error))
+            _logger.warning("%s failed: %s", self.name, without_message(error))
             return list(batch)
         failed = {one["itemIdentifier"] for one in answer["batchItemFailures"]}
         for position, record in enumerate(batch):
@@ -114,8 +118,7 @@ class Delivery:
         return []
 
     def _wanted(self, record: Record) -> bool:
-        patterns = self.source.patterns
-        return not patterns or any(matches(pattern, record) for pattern in patterns)
+        return not self.patterns or any(matches(pattern, record) for pattern in self.patterns)
 
 
 class Pump:
@@ -211,4 +214,13 @@ class Pump:
                 sk,
             )
 
-        return Delivery(source, self._invoke, set_aside, self._stopping, self._first_backoff_s)
+        return Delivery(
+            name=source.function.name,
+            batch_size=source.batch_size,
+            retries=source.retries,
+            patterns=source.patterns,
+            invoke=partial(self._invoke, source.function),
+            set_aside=set_aside,
+            stopping=self._stopping,
+            first_backoff_s=self._first_backoff_s,
+        )

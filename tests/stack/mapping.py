@@ -1,0 +1,153 @@
+"""Lambda's event source mapping on a stream in the emulator, by what a deployed mapping says."""
+
+import json
+import threading
+import uuid
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from zero_memory.local.stream import Delivery, Record
+
+IDLE_S = 0.1
+FIRST_BACKOFF_S = 0.05
+"""Lambda waits longer; a test has the same number of attempts."""
+
+
+@contextmanager
+def delivering(client: Any, mapping: Mapping[str, Any]) -> Generator["EventSourceMapping"]:
+    """Deliver a stream's records until the block ends; `client` makes clients of AWS's services."""
+    running = EventSourceMapping(client, mapping)
+    thread = threading.Thread(target=running.run, name="mapping", daemon=True)
+    thread.start()
+    yield running
+    running.stopping.set()
+    thread.join()
+
+
+class EventSourceMapping:
+    """Reads a stream and delivers its records; none is under way while a test holds `turn`."""
+
+    def __init__(self, client: Any, mapping: Mapping[str, Any]) -> None:
+        self.turn = threading.Lock()
+        self.stopping = threading.Event()
+        self._streams = client("dynamodbstreams")
+        self._lambda = client("lambda")
+        self._queues = client("sqs")
+        self._mapping = mapping
+        described = self._streams.describe_stream(StreamArn=mapping["EventSourceArn"])
+        (shard,) = described["StreamDescription"]["Shards"]
+        self._shard: str = shard["ShardId"]
+        self._delivery = Delivery(
+            name="mapping",
+            batch_size=mapping["BatchSize"],
+            retries=mapping["MaximumRetryAttempts"],
+            patterns=[json.loads(each["Pattern"]) for each in mapping["FilterCriteria"]["Filters"]],
+            invoke=self._invoke,
+            set_aside=self._set_aside,
+            stopping=self.stopping,
+            first_backoff_s=FIRST_BACKOFF_S,
+        )
+
+    def run(self) -> None:
+        """Deliver what comes, until it is told to stop."""
+        at = self._iterator(ShardIteratorType=self._mapping["StartingPosition"])
+        while not self.stopping.is_set():
+            with self.turn:
+                records, at = self._read(at)
+                self._delivery.deliver(records)
+            if not records:
+                self.stopping.wait(IDLE_S)
+
+    def records_from(self, sequence: str) -> list[Record]:
+        """The stream's records from this sequence number on."""
+        at = self._iterator(ShardIteratorType="AT_SEQUENCE_NUMBER", SequenceNumber=sequence)
+        return self._read(at)[0]
+
+    def records_of(self, pk: str) -> list[Record]:
+        """All of the stream's records of one partition that functions are told of, oldest first."""
+        found: list[Record] = []
+        at = self._iterator(ShardIteratorType="TRIM_HORIZON")
+        while page := self._read(at):
+            records, at = page
+            found += [each for each in records if each["dynamodb"]["Keys"]["pk"]["S"] == pk]
+            if not records:
+                break
+        return [each for each in found if each["dynamodb"]["Keys"]["sk"]["S"] == "META"]
+
+    def _iterator(self, **at: str) -> str:
+        return self._streams.get_shard_iterator(
+            StreamArn=self._mapping["EventSourceArn"], ShardId=self._shard, **at
+        )["ShardIterator"]
+
+    def _read(self, at: str) -> tuple[list[Record], str]:
+        page = self._streams.get_records(ShardIterator=at)
+        return [self._record(each) for each in page["Records"]], page["NextShardIterator"]
+
+    def _record(self, read: Mapping[str, Any]) -> Record:
+        """A record that was read from a stream, as functions get it."""
+        change = read["dynamodb"]
+        at = change["ApproximateCreationDateTime"].timestamp()
+        return {
+            "eventID": read["eventID"],
+            "eventName": read["eventName"],
+            "eventVersion": read["eventVersion"],
+            "eventSource": read["eventSource"],
+            "awsRegion": read["awsRegion"],
+            "dynamodb": {**change, "ApproximateCreationDateTime": int(at)},
+            "eventSourceARN": self._mapping["EventSourceArn"],
+        }
+
+    def _invoke(self, event: Mapping[str, Any]) -> Any:
+        answer = self._lambda.invoke(
+            FunctionName=self._mapping["FunctionArn"], Payload=json.dumps(event)
+        )
+        said = json.load(answer["Payload"])
+        if "FunctionError" in answer:
+            raise FunctionFailed(said["errorType"])
+        return said
+
+    def _set_aside(self, record: Record) -> None:
+        """Tell the mapping's destination of a record that was given up."""
+        destination = self._mapping["DestinationConfig"]["OnFailure"]["Destination"]
+        name = destination.rpartition(":")[2]
+        self._queues.send_message(
+            QueueUrl=self._queues.get_queue_url(QueueName=name)["QueueUrl"],
+            MessageBody=json.dumps(self._given_up([record])),
+        )
+
+    def _given_up(self, batch: Sequence[Record]) -> dict[str, Any]:
+        first, last = batch[0]["dynamodb"], batch[-1]["dynamodb"]
+        return {
+            "requestContext": {
+                "requestId": str(uuid.uuid4()),
+                "functionArn": self._mapping["FunctionArn"],
+                "condition": "RetryAttemptsExhausted",
+                "approximateInvokeCount": self._mapping["MaximumRetryAttempts"] + 1,
+            },
+            "responseContext": {
+                "statusCode": 200,
+                "executedVersion": "$LATEST",
+                "functionError": "Unhandled",
+            },
+            "version": "1.0",
+            "timestamp": datetime.now(UTC).isoformat(),
+            "DDBStreamBatchInfo": {
+                "shardId": self._shard,
+                "startSequenceNumber": first["SequenceNumber"],
+                "endSequenceNumber": last["SequenceNumber"],
+                "approximateArrivalOfFirstRecord": _time(first),
+                "approximateArrivalOfLastRecord": _time(last),
+                "batchSize": len(batch),
+                "streamArn": self._mapping["EventSourceArn"],
+            },
+        }
+
+
+class FunctionFailed(Exception):
+    """A function raised, timed out or was killed."""
+
+
+def _time(change: Mapping[str, Any]) -> str:
+    return datetime.fromtimestamp(change["ApproximateCreationDateTime"], UTC).isoformat()

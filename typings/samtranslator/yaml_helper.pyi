@@ -1,0 +1,3 @@
+from typing import Any
+
+def yaml_parse(yamlstr: str) -> dict[str, Any]: ...
