@@ -23,6 +23,7 @@ Revision = Literal["2026-07-28", "2025-11-25", "2025-06-18"]
 
 CALL_S = 60
 SETTLED_S = 90
+POLL_S = 0.25
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Someone:
         deadline = time.monotonic() + SETTLED_S
         while any(self.home.table.query(PendingMarker, scope).records for scope in scopes):
             assert time.monotonic() < deadline, "the index stays behind"
-            time.sleep(0.05)
+            time.sleep(POLL_S)
 
     @asynccontextmanager
     async def connected(

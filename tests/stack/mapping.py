@@ -10,7 +10,7 @@ from typing import Any
 
 from zero_memory.local.stream import Delivery, Record
 
-IDLE_S = 0.1
+IDLE_S = 0.25
 FIRST_BACKOFF_S = 0.05
 """Lambda waits longer; a test has the same number of attempts."""
 
