@@ -5,7 +5,8 @@ the service on it at each, and calls it one call after the other over one connec
 measured in the same run, in this process, over the same memories:
 
 - embedding: the bundled model, of the same queries and statements
-- k-NN: one product with the mapped matrix of all vectors, and the nearest of it
+- k-NN: one product with the mapped matrix of all vectors, and the nearest of it; with
+  `--opensearch`, a search by the vector alone
 - words: what the lexical leg adds to a search of the index
 - fsync: one page appended to a file in the home, and synced
 
@@ -13,9 +14,16 @@ Goal: at most twice the sum (recall: the first three; remember: all four, since 
 similar memories). What a home is filled with is synthetic: distinct statements of the words of this
 repository's documents, under vectors of random direction, written by the domain into the real table
 and index. Queries and measured statements are embedded for real.
+
+`--projects N` spreads the memories over so many projects, all of which a recall reads; without it
+they are in one scope. `--opensearch` searches a real node (`make tools` installs it), which a heap
+of `--heap` lets hold a million vectors where the machine has the memory. Beside the times stand the
+service's and the node's resident memory, with and without mapped files, and the disk they take.
 """
 
 import argparse
+import http.client
+import json
 import os
 import random
 import re
@@ -23,16 +31,20 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import cycle, islice
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
+from urllib.parse import urlsplit
 
-import httpx
 import numpy as np
 from numpy.typing import NDArray
+from opensearchpy import OpenSearch
 
-from tests.service import REPOSITORY, Service, running
+from tests.opensearch.node import running_node
+from tests.service import REPOSITORY, ZM, Service, started
 from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.memory.model import Passage, StoredWindow
@@ -47,7 +59,9 @@ from zero_memory.retrieval.vectors import pack
 from zero_memory.runtime import bootstrap
 from zero_memory.runtime.bootstrap import Composition
 from zero_memory.runtime.settings import Settings
+from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.identity import authenticate
+from zero_memory.scopes.visibility import scope_filter
 from zero_memory.tools.standing import stand
 
 SIZES = (1_000, 10_000, 100_000)
@@ -129,29 +143,89 @@ class Gathered:
             self._actions.clear()
 
 
-def fill(composed: Composition, token: str, count: int, phrases: Phrases, seed: int) -> None:
-    """Write and index `count` more memories into the caller's personal scope."""
-    table, clock = composed.table, composed.clock
-    caller = authenticate(table, clock, token)
-    standing = stand(composed, caller, write=True)
-    personal = standing.access.personal
-    gathered = Gathered(table)
-    directions = np.random.default_rng(seed)
-    model, dimensions = composed.embedder.model, composed.embedder.dimensions
+@dataclass(frozen=True)
+class Home:
+    """A folder, and what searches it: the local files, or a node of OpenSearch at this address."""
+
+    folder: Path
+    node: str | None = None
+    projects: int = 0
+
+    @contextmanager
+    def serving(self) -> Generator[Service]:
+        """The service over it."""
+        command = [ZM, "serve", "--home", self.folder, "--port", "0", "--json"]
+        searched = {"ZM_SEARCH": "domain", "ZM_SEARCH_ENDPOINT": self.node} if self.node else {}
+        with started(command, self.folder, searched) as service:
+            yield service
+
+    @contextmanager
+    def opened(self) -> Generator[Composition]:
+        """Its ports in this process; the service has it again behind."""
+        searched: dict[str, Any] = (
+            {"search": "domain", "search_endpoint": self.node} if self.node else {}
+        )
+        settings = Settings(home="local", data_dir=self.folder, **searched)
+        composed = bootstrap.use(settings)
+        try:
+            yield composed
+        finally:
+            if isinstance(composed.index, LocalIndex):
+                composed.index.close()
+            cast("SqliteTable", composed.table).close()
+
+    @property
+    def target(self) -> Mapping[str, str]:
+        """Where a `remember` goes: the personal scope, or the first project."""
+        return {"project_hint": "project-0"} if self.projects else {"scope": "personal"}
+
+    @property
+    def token(self) -> str:
+        return (self.folder / "token").read_text(encoding="utf-8").strip()
+
+    def caller(self, composed: Composition) -> Caller:
+        return authenticate(composed.table, composed.clock, self.token)
+
+    def destinations(self, composed: Composition) -> list[Destination]:
+        """Where its memories go, made where they are missing."""
+        caller = self.caller(composed)
+        hints = [f"project-{number}" for number in range(self.projects)]
+        places = [stand(composed, caller, project_hint=hint, write=True) for hint in hints]
+        chosen = [each.session.project for each in places]
+        if not chosen:
+            chosen = [stand(composed, caller).access.personal]
+        return [Destination(each.scope, each.owner) for each in chosen if each is not None]
+
+
+def ready_passages(embedder: Embedder, directions: np.random.Generator) -> Callable[[str], Passage]:
+    """Reads a text without embedding it: its vector is of random direction."""
 
     def read(text: str) -> Passage:
-        vector = directions.standard_normal(dimensions, np.float32)
+        vector = directions.standard_normal(embedder.dimensions, np.float32)
         unit = np.divide(vector, np.linalg.norm(vector), dtype=np.float32)
         window = StoredWindow(0, len(text), pack(unit))
-        return Passage(model, (window,), tokens(text))
+        return Passage(embedder.model, (window,), tokens(text))
 
+    return read
+
+
+def fill(home: Home, count: int, phrases: Phrases, seed: int) -> None:
+    """Write and index `count` more memories."""
+    with home.opened() as composed:
+        _fill(composed, home, count, phrases, seed)
+
+
+def _fill(composed: Composition, home: Home, count: int, phrases: Phrases, seed: int) -> None:
+    table, clock = composed.table, composed.clock
+    caller = home.caller(composed)
+    rights = stand(composed, caller, write=True).rights()
+    places = cycle(home.destinations(composed))
+    gathered = Gathered(table)
+    read = ready_passages(composed.embedder, np.random.default_rng(seed))
     ids: list[str] = []
-    for _ in range(count):
+    for place in islice(places, count):
         submission = Submission(
-            caller=caller,
-            rights=standing.rights(),
-            draft=Draft(phrases.one(25)),
-            to=Destination(personal.scope, personal.owner),
+            caller=caller, rights=rights, draft=Draft(phrases.one(25)), to=place
         )
         ids.append(remember(gathered, clock, submission, read).memory_id)
     gathered.flush()
@@ -160,19 +234,32 @@ def fill(composed: Composition, token: str, count: int, phrases: Phrases, seed: 
         settle_markers(table, index_memories(table, composed.index, some))
     # Else the service would index everything once more while it is measured.
     outbox = cast("SqliteTable", table)
-    outbox.acknowledge(outbox.changes(outbox.acknowledged(), sys.maxsize)[-1].sequence)
+    last = outbox.changes(outbox.acknowledged(), sys.maxsize)[-1].sequence
+    if isinstance(composed.index, LocalIndex):
+        composed.index.mark_applied(last)
+    outbox.acknowledge(last)
 
 
 def whole_path(service: Service, tool: str, arguments: Sequence[Mapping[str, object]]) -> Times:
     """One call after the other, over one connection."""
-    headers = {"authorization": f"Bearer {service.token}"}
-    with httpx.Client(base_url=service.ready["api_url"], headers=headers, timeout=60) as client:
+    address = urlsplit(str(service.ready["api_url"])).netloc
+    connection = http.client.HTTPConnection(address, timeout=60)
+    headers = {
+        "authorization": f"Bearer {service.token}",
+        "content-type": "application/json",
+    }
 
-        def call(one: Mapping[str, object]) -> None:
-            answer = client.post(f"/tools/{tool}", json=one)
-            answer.raise_for_status()
+    def call(one: Mapping[str, object]) -> None:
+        connection.request("POST", f"/tools/{tool}", json.dumps(one), headers)
+        answer = connection.getresponse()
+        body = answer.read()
+        if answer.status != http.client.OK or b'"degraded":true' in body:
+            raise AssertionError(body.decode())
 
+    try:
         return timed([lambda one=one: call(one) for one in arguments])
+    finally:
+        connection.close()
 
 
 @dataclass(frozen=True)
@@ -240,42 +327,93 @@ def report(tool: str, size: int, whole: Times, parts: Parts) -> bool:
     return ratio <= GOAL
 
 
-def measure(home: Path, size: int, phrases: Phrases) -> bool:
+def measure(home: Home, size: int, phrases: Phrases) -> bool:
     """Call a service over a home of this size, then measure the parts over the same home."""
     count = WARM_UP + MEASURED
     queries = [f"what do we know about {phrases.one(6)}?" for _ in range(count)]
     statements = [phrases.one(25) for _ in range(count)]
-    with running(home) as service:
+    with home.serving() as service:
         recall = whole_path(service, "recall", [{"query": query} for query in queries])
-        said = [{"content": each, "scope": "personal"} for each in statements]
+        taken = footprint(home, service)
+        said = [{"content": each, **home.target} for each in statements]
         remembered = whole_path(service, "remember", said)
 
-    composed = bootstrap.use(Settings(home="local", data_dir=home))
-    try:
+    with home.opened() as composed:
         embedder, index = composed.embedder, composed.index
         asked = timed([lambda query=query: embedder.embed_query(query) for query in queries])
-        read = timed([lambda text=text: passage(embedder, text) for text in statements])
+        read = timed([lambda text=text: read_passage(embedder, text) for text in statements])
         of_queries = [embedder.embed_query(query) for query in queries]
         of_statements = [embedder.embed_query(text) for text in statements]
-        where = SearchFilter(visible_in=(personal_scope(composed, home),))
-        matrix = mapped(home, size, embedder.dimensions)
-        searched = knn(matrix, of_queries)
-        to_queries = words(index, where, of_queries, [query_tokens(each) for each in queries])
-        to_texts = words(index, where, of_statements, [list(tokens(each)) for each in statements])
-        synced = fsync(home, count)
-    finally:
-        close(composed)
+        standing = stand(composed, home.caller(composed))
+        everywhere = SearchFilter(visible_in=scope_filter(standing.reads(None)))
+        hinted = stand(
+            composed, home.caller(composed), project_hint=home.target.get("project_hint")
+        )
+        near = SearchFilter(visible_in=scope_filter(hinted.reads(None)))
+        if home.node is None:
+            searched = knn(mapped(home.folder, size, embedder.dimensions), of_queries)
+        else:
+            searched = by_vector(index, everywhere, of_queries)
+        to_queries = words(index, everywhere, of_queries, [query_tokens(each) for each in queries])
+        to_texts = words(index, near, of_statements, [list(tokens(each)) for each in statements])
+        synced = fsync(home.folder, count)
     met = report("recall", size, recall, Parts(asked, searched, to_queries))
-    return report("remember", size, remembered, Parts(read, searched, to_texts, synced)) and met
+    met = report("remember", size, remembered, Parts(read, searched, to_texts, synced)) and met
+    print(f"{size:7,} {taken}")
+    return met
 
 
-def passage(embedder: Embedder, text: str) -> None:
-    read_passage(embedder, text)
+def by_vector(
+    index: SearchIndex, where: SearchFilter, vectors: Sequence[NDArray[np.float32]]
+) -> Times:
+    """A search without words."""
+    return timed(
+        [lambda v=v: index.search(where, vector=v, tokens=(), limit=CANDIDATES) for v in vectors]
+    )
 
 
-def personal_scope(composed: Composition, home: Path) -> str:
-    caller = authenticate(composed.table, composed.clock, token_of(home))
-    return stand(composed, caller).access.personal.scope
+@dataclass(frozen=True)
+class Footprint:
+    """Bytes: resident memory by process, mapped files apart, and on disk by folder or file."""
+
+    resident: Mapping[str, tuple[int, int]]
+    disk: Mapping[str, int]
+
+    def __str__(self) -> str:
+        memory = ", ".join(
+            f"{name} {own / 1e6:.0f} MB and {mapped / 1e6:.0f} MB of files"
+            for name, (own, mapped) in self.resident.items()
+        )
+        disk = ", ".join(f"{name} {size / 1e6:.0f} MB" for name, size in self.disk.items())
+        return f"memory: {memory}; disk: {disk}"
+
+
+def footprint(home: Home, service: Service) -> Footprint:
+    """What the service takes now, as Linux tells it."""
+    resident = {"service": _resident(service.ready["pid"])}
+    disk = {
+        "table": sum(each.stat().st_size for each in home.folder.glob("table.sqlite3*")),
+        "index": sum(each.stat().st_size for each in (home.folder / "index").glob("*")),
+    }
+    if home.node is not None:
+        stats = OpenSearch(home.node)
+        told = stats.indices.stats(metric="store")
+        disk["index"] = told["_all"]["primaries"]["store"]["size_in_bytes"]
+        (node,) = stats.nodes.info(metric="process")["nodes"].values()
+        resident["node"] = _resident(node["process"]["id"])
+        stats.close()
+    return Footprint(resident, disk)
+
+
+def _resident(pid: int) -> tuple[int, int]:
+    """Anonymous memory and mapped files, in bytes."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    own, files = (
+        int(found[1]) * 1_024
+        for name in ("RssAnon", "RssFile")
+        if (found := re.search(rf"^{name}:\s+(\d+) kB$", status, re.MULTILINE))
+    )
+    return own, files
 
 
 def mapped(home: Path, size: int, dimensions: int) -> NDArray[np.float32]:
@@ -291,34 +429,33 @@ def mapped(home: Path, size: int, dimensions: int) -> NDArray[np.float32]:
     return made
 
 
-def token_of(home: Path) -> str:
-    return (home / "token").read_text(encoding="utf-8").strip()
-
-
-def close(composed: Composition) -> None:
-    """Let the service have the home again."""
-    cast("LocalIndex", composed.index).close()
-    cast("SqliteTable", composed.table).close()
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sizes", nargs="*", type=int, default=SIZES)
-    sizes = parser.parse_args().sizes
+    parser.add_argument("--projects", type=int, default=0, help="spread over so many projects")
+    parser.add_argument("--opensearch", action="store_true", help="search a node of OpenSearch")
+    parser.add_argument("--heap", default="1g", help="the node's heap (default: 1g)")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        if not chosen.opensearch:
+            return run(Home(Path(folder) / "home", projects=chosen.projects), chosen.sizes)
+        with running_node(Path(folder) / "node", heap=chosen.heap) as node:
+            home = Home(Path(folder) / "home", node=node, projects=chosen.projects)
+            return run(home, chosen.sizes)
+
+
+def run(home: Home, sizes: Sequence[int]) -> int:
+    """Fill the home from size to size, and measure at each; 1 when the goal was missed."""
     phrases = Phrases()
     met = True
     filled = 0
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder) / "home"
-        with running(home):
-            pass  # makes the person and the token
-        print("memories tool          p50     p95   parts, p50")
-        for size in sorted(sizes):
-            composed = bootstrap.use(Settings(home="local", data_dir=home))
-            fill(composed, token_of(home), size - filled, phrases, seed=size)
-            close(composed)
-            filled = size + WARM_UP + MEASURED
-            met = measure(home, size, phrases) and met
+    with home.serving():
+        pass  # makes the person and the token
+    print("memories tool          p50     p95   parts, p50", flush=True)
+    for size in sorted(sizes):
+        fill(home, size - filled, phrases, seed=size)
+        filled = size + WARM_UP + MEASURED
+        met = measure(home, size, phrases) and met
     return int(not met)
 
 

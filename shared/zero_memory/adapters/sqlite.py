@@ -3,7 +3,7 @@
 import os
 import sqlite3
 import threading
-from collections.abc import Container, Generator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -161,7 +161,8 @@ class SqliteTable:
 
     `view_delay_writes` serves reads of views that many of this object's writes old, as secondary
     indexes in the cloud may be; `view_lag_ms` is what callers are told to expect. A writer waits
-    `busy_timeout` seconds for others. Raises NewerSchema for a file of a newer version.
+    `busy_timeout` seconds for others. `committed`, where it is set, is called after each
+    transaction of this object that left changes. Raises NewerSchema for a file of a newer version.
     """
 
     def __init__(
@@ -181,6 +182,7 @@ class SqliteTable:
         self._pool = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
+        self.committed: Callable[[], None] | None = None
         with _translated():
             self._prepare()
 
@@ -254,6 +256,8 @@ class SqliteTable:
                 if _apply(connection, step, document)
             ]
             self._show(connection, [_appearance(step) for step in changed if step.pattern.views])
+        if changed and self.committed is not None:
+            self.committed()
 
     def changes(self, after: int, limit: int) -> list[Change]:
         """The next changes behind a sequence number, in the order in which they happened."""
@@ -293,6 +297,8 @@ class SqliteTable:
             ).fetchall()
             for pk, sk in expired:
                 _remove(connection, Address(pk, sk))
+        if expired and self.committed is not None:
+            self.committed()
         return len(expired)
 
     def scrub(self) -> None:

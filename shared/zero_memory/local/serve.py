@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -17,10 +16,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.adapters.sqlite import NewerSchema, SqliteTable
 from zero_memory.local.app import Application, application
-from zero_memory.local.deployment import Function, deployment_folder, read_deployment
+from zero_memory.local.deployment import deployment_folder, read_deployment
 from zero_memory.local.expiry import Expiry
 from zero_memory.local.failures import FailureQueue
-from zero_memory.local.functions import Invoke, invoker
+from zero_memory.local.functions import invoker
 from zero_memory.local.home import (
     FAILURES_FILE,
     CannotServe,
@@ -69,6 +68,7 @@ def serve(home: Path, port: int, announce: Callable[[Ready], None]) -> None:
             stack.callback(index.close)
             catch_up(table, index)
             pump.delivered = index.mark_applied
+        table.committed = pump.wake
         pump.start()
         stack.callback(pump.stop)
         schedules = Schedules(deployment.schedules, invoke)
@@ -83,7 +83,7 @@ def serve(home: Path, port: int, announce: Callable[[Ready], None]) -> None:
         base = f"http://{HOST}:{listener.getsockname()[1]}"
         ready = Ready(f"{base}/mcp", base, str(token_file), os.getpid())
         stack.enter_context(announced(home, ready))
-        app = application(deployment.routes, _waking(invoke, pump), executor)
+        app = application(deployment.routes, invoke, executor)
         _serve_http(app, listener, lambda: announce(ready))
 
 
@@ -95,18 +95,6 @@ def _local_table(services: Composition) -> SqliteTable:
     if not isinstance(table, SqliteTable):
         raise TypeError("only the local home has an outbox to deliver from")
     return table
-
-
-def _waking(invoke: Invoke, pump: Pump) -> Invoke:
-    """The same calls, after each of which the pump looks for changes."""
-
-    def call(function: Function, event: dict[str, Any]) -> Any:
-        try:
-            return invoke(function, event)
-        finally:
-            pump.wake()
-
-    return call
 
 
 def _listen(port: int) -> socket.socket:
