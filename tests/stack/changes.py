@@ -15,6 +15,7 @@ from tests.samples import REPOSITORY
 
 _LAYER_SITE = "python/lib/python3.13/site-packages/environment.pth"
 PATIENCE_S = 120
+AGAIN_S = 10
 _METHODS = {"x-amazon-apigateway-any-method": "ANY"}
 
 
@@ -24,6 +25,7 @@ def change(template: Template, aws: str) -> None:
     pause_mappings(template)
     allow_plain_http(template)
     be_patient(template)
+    hurry_queues(template)
     point_at_relay(template, aws)
 
 
@@ -98,11 +100,19 @@ def _add_route(template: Template, api: str, key: str, integration: dict[str, An
 def pause_mappings(template: Template) -> None:
     """Event source mappings of streams are made disabled; the harness delivers by what they say.
 
-    The emulator's own take no notice of reported failures, of bisecting, of the number of attempts
-    and of the destination of what failed: it would lose what it should bring again.
+    The emulator's own take no notice of reported failures, of bisecting and of the number of
+    attempts: it would lose what it should bring again. Its mappings of queues do.
     """
     for mapping in resources(template, "AWS::Lambda::EventSourceMapping").values():
-        mapping["Enabled"] = False
+        if "StartingPosition" in mapping:
+            mapping["Enabled"] = False
+
+
+def hurry_queues(template: Template) -> None:
+    """What a function could not do with a message comes again after seconds, not after minutes."""
+    for queue in resources(template, "AWS::SQS::Queue").values():
+        if "VisibilityTimeout" in queue:
+            queue["VisibilityTimeout"] = AGAIN_S
 
 
 def allow_plain_http(template: Template) -> None:

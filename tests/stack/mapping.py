@@ -2,10 +2,8 @@
 
 import json
 import threading
-import uuid
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 from zero_memory.local.stream import Delivery, Record
@@ -27,14 +25,17 @@ def delivering(client: Any, mapping: Mapping[str, Any]) -> Generator["EventSourc
 
 
 class EventSourceMapping:
-    """Reads a stream and delivers its records; none is under way while a test holds `turn`."""
+    """Reads a stream and delivers its records; none is under way while a test holds `turn`.
+
+    `given_up` has those that failed as often as the mapping allows.
+    """
 
     def __init__(self, client: Any, mapping: Mapping[str, Any]) -> None:
         self.turn = threading.Lock()
         self.stopping = threading.Event()
+        self.given_up: list[Record] = []
         self._streams = client("dynamodbstreams")
         self._lambda = client("lambda")
-        self._queues = client("sqs")
         self._mapping = mapping
         described = self._streams.describe_stream(StreamArn=mapping["EventSourceArn"])
         (shard,) = described["StreamDescription"]["Shards"]
@@ -45,7 +46,7 @@ class EventSourceMapping:
             retries=mapping["MaximumRetryAttempts"],
             patterns=[json.loads(each["Pattern"]) for each in mapping["FilterCriteria"]["Filters"]],
             invoke=self._invoke,
-            set_aside=self._set_aside,
+            set_aside=self.given_up.append,
             stopping=self.stopping,
             first_backoff_s=FIRST_BACKOFF_S,
         )
@@ -59,11 +60,6 @@ class EventSourceMapping:
                 self._delivery.deliver(records)
             if not records:
                 self.stopping.wait(IDLE_S)
-
-    def records_from(self, sequence: str) -> list[Record]:
-        """The stream's records from this sequence number on."""
-        at = self._iterator(ShardIteratorType="AT_SEQUENCE_NUMBER", SequenceNumber=sequence)
-        return self._read(at)[0]
 
     def records_of(self, pk: str) -> list[Record]:
         """All of the stream's records of one partition that functions are told of, oldest first."""
@@ -108,46 +104,6 @@ class EventSourceMapping:
             raise FunctionFailed(said["errorType"])
         return said
 
-    def _set_aside(self, record: Record) -> None:
-        """Tell the mapping's destination of a record that was given up."""
-        destination = self._mapping["DestinationConfig"]["OnFailure"]["Destination"]
-        name = destination.rpartition(":")[2]
-        self._queues.send_message(
-            QueueUrl=self._queues.get_queue_url(QueueName=name)["QueueUrl"],
-            MessageBody=json.dumps(self._given_up([record])),
-        )
-
-    def _given_up(self, batch: Sequence[Record]) -> dict[str, Any]:
-        first, last = batch[0]["dynamodb"], batch[-1]["dynamodb"]
-        return {
-            "requestContext": {
-                "requestId": str(uuid.uuid4()),
-                "functionArn": self._mapping["FunctionArn"],
-                "condition": "RetryAttemptsExhausted",
-                "approximateInvokeCount": self._mapping["MaximumRetryAttempts"] + 1,
-            },
-            "responseContext": {
-                "statusCode": 200,
-                "executedVersion": "$LATEST",
-                "functionError": "Unhandled",
-            },
-            "version": "1.0",
-            "timestamp": datetime.now(UTC).isoformat(),
-            "DDBStreamBatchInfo": {
-                "shardId": self._shard,
-                "startSequenceNumber": first["SequenceNumber"],
-                "endSequenceNumber": last["SequenceNumber"],
-                "approximateArrivalOfFirstRecord": _time(first),
-                "approximateArrivalOfLastRecord": _time(last),
-                "batchSize": len(batch),
-                "streamArn": self._mapping["EventSourceArn"],
-            },
-        }
-
 
 class FunctionFailed(Exception):
     """A function raised, timed out or was killed."""
-
-
-def _time(change: Mapping[str, Any]) -> str:
-    return datetime.fromtimestamp(change["ApproximateCreationDateTime"], UTC).isoformat()

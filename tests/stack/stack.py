@@ -22,7 +22,13 @@ from tests.aws.template import (
 )
 from tests.relay import Relay, serving
 from tests.samples import REPOSITORY
-from tests.stack.changes import change, link_layers, point_at_node, resources, zipped_folder
+from tests.stack.changes import (
+    change,
+    link_layers,
+    point_at_node,
+    resources,
+    zipped_folder,
+)
 from tests.stack.mapping import EventSourceMapping, delivering
 from zero_memory.adapters.dynamodb import CONFIG, DynamoTable
 
@@ -117,9 +123,10 @@ def deployed(
         template = translate(template, parameters)
         change(template, aws.url)
         outputs, physical = _create(emulator, name, template, parameters)
-        (mapping,) = emulator.client("lambda").list_event_source_mappings(
+        mappings = emulator.client("lambda").list_event_source_mappings(
             FunctionName=physical["IndexerFunction"]
         )["EventSourceMappings"]
+        (mapping,) = (each for each in mappings if "/stream/" in each["EventSourceArn"])
         stream = stack.enter_context(delivering(emulator.client, mapping))
         yield Stack(emulator, outputs, physical, aws, search, stream)
 

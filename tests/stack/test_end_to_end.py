@@ -62,8 +62,6 @@ async def live(someone: Someone, revision: Revision, monkeypatch: pytest.MonkeyP
         await result(client, "forget", memory_id=tea, reason="she stopped drinking tea")
         assert await found() == [friday]
 
-        someone.settle()
-        assert await found() == [friday]
         await result(client, "restore_memory", memory_id=tea)
         assert await found() == [friday, tea]
         listed = await result(client, "list_memories")
