@@ -27,12 +27,17 @@ class ReviseArguments(Arguments):
 
 
 class ReviseResult(Result):
-    """What `revise` answers: `id` is the memory that holds the new wording."""
+    """What `revise` answers: `id` is the memory that holds the new wording.
+
+    `audit_id` is the record of the old wording, the one in `superseded`: `restore_memory` of that
+    one takes the revision back.
+    """
 
     id: str
     scope: str
     superseded: list[str]
     changed: bool
+    audit_id: str | None = None
 
 
 class CloseLoopArguments(Arguments):
@@ -52,6 +57,7 @@ class CloseLoopResult(Result):
     scope: str
     changed: bool
     outcome_id: str | None = None
+    audit_id: str | None = None
 
 
 class ChallengeArguments(Arguments):

@@ -230,13 +230,17 @@ class RestoreArguments(Arguments):
 
 
 class StateResult(Result):
-    """A memory's state after a change of it."""
+    """A memory's state after a change of it.
+
+    `also_ended`: what the undone gesture had written in its place, and holds no more.
+    """
 
     id: str
     scope: str
     live: bool
     revision: int
     audit_id: str | None = None
+    also_ended: list[str] | None = None
     changed: bool = True
 
 

@@ -27,10 +27,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A memory after a gesture, and the record of its change (None: nothing had to change)."""
+    """A memory after a gesture, and the record of its change (None: nothing had to change).
+
+    `others` are the memories that the gesture changed too.
+    """
 
     meta: Meta
     audit: AuditRecord | None
+    others: tuple[Meta, ...] = ()
 
 
 def must_write(rights: Rights, meta: Meta) -> None:
@@ -78,7 +82,8 @@ def change_memory(
             for change in changes:
                 _refuse_taken_key(table, change.after)
             continue
-        return Outcome(planned.change.after, records[0])
+        others = tuple(change.after for change in planned.others)
+        return Outcome(planned.change.after, records[0], others)
     raise conflict("This memory keeps changing; read it again and retry.")
 
 

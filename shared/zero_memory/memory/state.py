@@ -15,6 +15,10 @@ from zero_memory.scopes.caller import Caller
 _AUDITS_READ = 200
 # Longer chains of successors don't fit into the transaction that relies on them.
 _CHAIN_CHECKED = 60
+_REASONS_TO_TAKE_BACK = {
+    "revise": "Its revision was undone.",
+    "close": "The loop that it closed was opened again.",
+}
 
 
 def forget(
@@ -145,9 +149,10 @@ def restore(
 ) -> Outcome:
     """Undo what made a memory invalid or superseded, or the change that `audit_id` names.
 
-    Undoing a revision also ends the life of the revised wording. Raises Refusal: as
-    `change_memory`, `not_found` for an unknown record, or `conflict` when what the change did was
-    changed again since, or can't be had back.
+    Undoing a revision also ends the life of the revised wording, and undoing the closing of a loop
+    that of the outcome that was stored with it. Raises Refusal: as `change_memory`, `not_found` for
+    an unknown record, or `conflict` when what the change did was changed again since, or can't be
+    had back.
     """
 
     def plan(meta: Meta, now: int) -> Plan | None:
@@ -158,8 +163,11 @@ def restore(
             return _undoing(table, rights, undo(meta, record, at=now), record, now)
         if meta.live:
             return None
-        ended = _end_of(table, meta)
-        return Plan(Change(meta, revive(meta, at=now), "restore", undoes=ended))
+        end = _end_of(table, meta)
+        step = Change(
+            meta, revive(meta, at=now), "restore", undoes=None if end is None else end.audit_id
+        )
+        return Plan(step, others=_taken_back(table, rights, step, end, now))
 
     return change_memory(
         table,
@@ -178,7 +186,6 @@ def _undoing(table: Table, rights: Rights, step: Change, record: AuditRecord, no
     assert before is not None  # noqa: S101 - only what is stored is undone
     must_share(rights, before, after)
     also = entries(table, before, after)
-    others: list[Change] = []
     if after.scope != before.scope:
         if after.scope not in rights.writable:
             raise forbidden(
@@ -194,12 +201,29 @@ def _undoing(table: Table, rights: Rights, step: Change, record: AuditRecord, no
                 "What this memory was linked to is erased; link it to another with link."
             )
         also.append(Check(target, Present()))
-    if record.action == "revise" and before.superseded_by is not None:
-        wording = table.get(Meta, before.superseded_by)
-        if wording is not None and wording.live and wording.scope in rights.writable:
-            ended = invalidate(wording, at=now, reason="Its revision was undone.")
-            others.append(Change(wording, ended, "forget", ended.invalidated_reason))
-    return Plan(step, tuple(others), tuple(also))
+    return Plan(step, _taken_back(table, rights, step, record, now), tuple(also))
+
+
+def _taken_back(
+    table: Table, rights: Rights, step: Change, undone: AuditRecord | None, now: int
+) -> tuple[Change, ...]:
+    """The end of what the undone gesture wrote in the memory's place: one gesture, one inverse.
+
+    Only a revision and a closing write for the sake of what they end.
+    """
+    assert step.before is not None  # noqa: S101 - only what is stored is undone
+    successor = step.before.superseded_by
+    if successor is None or not step.after.live:
+        return ()
+    while undone is not None and undone.undoes is not None:
+        undone = table.get(AuditRecord, undone.memory_id, undone.undoes)
+    if undone is None or undone.action not in _REASONS_TO_TAKE_BACK:
+        return ()
+    written = table.get(Meta, successor)
+    if written is None or not written.live or written.scope not in rights.writable:
+        return ()
+    reason = _REASONS_TO_TAKE_BACK[undone.action]
+    return (Change(written, invalidate(written, at=now, reason=reason), "forget", reason),)
 
 
 def _unending(table: Table, after: Meta) -> list[Action]:
@@ -217,11 +241,11 @@ def _unending(table: Table, after: Meta) -> list[Action]:
     return checks
 
 
-def _end_of(table: Table, meta: Meta) -> str | None:
+def _end_of(table: Table, meta: Meta) -> AuditRecord | None:
     """The audit record that ended the memory's last life, among its newest 200."""
     page = table.query(AuditRecord, meta.memory_id, limit=_AUDITS_READ, newest_first=True)
     ends = {"forget", "close", "supersede", "restate", "revise", "restore"}
     for record in page.records:
         if record.at == meta.invalidated_at and record.action in ends:
-            return record.audit_id
+            return record
     return None

@@ -5,7 +5,7 @@ The caller of `remember` has validated the draft, guarded it and resolved its sc
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -127,13 +127,17 @@ class Submission:
 
 @dataclass(frozen=True)
 class Written:
-    """What a write did. `memory_id` is the new memory, or the one that absorbed the draft."""
+    """What a write did. `memory_id` is the new memory, or the one that absorbed the draft.
+
+    `audits` are the records of the ends of the `superseded`, in their order.
+    """
 
     memory_id: str
     deduplicated: bool = False
     superseded: tuple[str, ...] = ()
     skipped: tuple[tuple[str, SkipReason], ...] = ()
     windows: int = 1
+    audits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -344,6 +348,7 @@ def _written(
     memory_id: str,
     changes: Sequence[Change],
     skipped: Sequence[tuple[str, SkipReason]],
+    records: Sequence[AuditRecord],
     *,
     deduplicated: bool,
     windows: int,
@@ -354,6 +359,7 @@ def _written(
         superseded=tuple(change.after.memory_id for change in changes),
         skipped=tuple(skipped),
         windows=windows,
+        audits=tuple(record.audit_id for record in records),
     )
 
 
@@ -361,25 +367,23 @@ def _absorb(
     submission: Submission, findings: _Findings, absorber: Meta, now: int
 ) -> tuple[Written, list[Action]]:
     changes, skipped = _retirements(submission, findings, absorber.memory_id, now)
-    if submission.draft.gesture == "revise":
-        # Undone, a revision takes its wording back; the absorber's words are its own.
-        changes = [replace(change, action="supersede") for change in changes]
+    # Undone, another gesture takes back what it wrote; the absorber's words are its own.
+    changes = [replace(change, action="supersede") for change in changes]
+    records = [_audit(submission, change, now) for change in changes]
     actions: list[Action] = []
     if changes:
         # What it supersedes must not be retired in favour of a memory that just died.
         actions.append(Check(ref(Meta, absorber.memory_id), RevisionIs(absorber.revision)))
-        actions.extend(_retiring(submission, changes, now))
+        actions.extend(_retiring(changes, records))
     written = _written(
-        absorber.memory_id, changes, skipped, deduplicated=True, windows=absorber.windows
+        absorber.memory_id, changes, skipped, records, deduplicated=True, windows=absorber.windows
     )
     return written, actions
 
 
-def _retiring(submission: Submission, changes: Sequence[Change], now: int) -> list[Action]:
-    actions: list[Action] = []
-    for change in changes:
-        actions.extend(effects(change, _audit(submission, change, now)))
-    return actions
+def _retiring(changes: Sequence[Change], records: Sequence[AuditRecord]) -> Iterator[Action]:
+    for change, record in zip(changes, records, strict=True):
+        yield from effects(change, record)
 
 
 def _audit(submission: Submission, change: Change, now: int) -> AuditRecord:
@@ -443,9 +447,10 @@ def _create(
     actions.extend(Put(SharedMemory(scope, memory_id, body.entities)) for scope in draft.shared_to)
     retired = {change.after.memory_id for change in changes}
     actions.extend(_links(draft, memory_id, now, written_anyway=retired))
-    actions.extend(_retiring(submission, changes, now))
+    records = [_audit(submission, change, now) for change in changes]
+    actions.extend(_retiring(changes, records))
     written = _written(
-        memory_id, changes, skipped, deduplicated=False, windows=len(passage.windows)
+        memory_id, changes, skipped, records, deduplicated=False, windows=len(passage.windows)
     )
     return written, actions
 

@@ -19,7 +19,8 @@ def run(services: Services, caller: Caller, arguments: CloseLoopArguments) -> Cl
         refuse_secrets([("outcome", arguments.outcome)])
     rights = stand(services, caller).rights()
     if arguments.outcome is None:
-        outcome_id, changed = None, _close(services, caller, rights, arguments.memory_id)
+        outcome_id = None
+        audit_id = _close(services, caller, rights, arguments.memory_id)
     else:
         written = close_with_outcome(
             services.table,
@@ -30,20 +31,22 @@ def run(services: Services, caller: Caller, arguments: CloseLoopArguments) -> Cl
             outcome=arguments.outcome,
             read_passage=lambda text: read_passage(services.embedder, text),
         )
-        outcome_id, changed = written.memory_id, bool(written.superseded)
+        outcome_id = written.memory_id
+        audit_id = next(iter(written.audits), None)
     return CloseLoopResult(
         id=arguments.memory_id,
         scope=path_of(services.table, arguments.memory_id, rights),
-        changed=changed,
+        changed=audit_id is not None,
         outcome_id=outcome_id,
+        audit_id=audit_id,
     )
 
 
-def _close(services: Services, caller: Caller, rights: Rights, memory_id: str) -> bool:
+def _close(services: Services, caller: Caller, rights: Rights, memory_id: str) -> str | None:
     outcome = close(
         services.table, services.clock, caller=caller, rights=rights, memory_id=memory_id
     )
-    return outcome.audit is not None
+    return outcome.audit.audit_id if outcome.audit else None
 
 
 TOOL = Tool(
@@ -52,7 +55,7 @@ TOOL = Tool(
     description=(
         "Close a task that is done or dropped, or an open-question that is answered, so that "
         "briefings stop showing it. With outcome, what came of it is remembered in its place. "
-        "restore_memory opens it again."
+        "restore_memory opens it again, and ends the outcome."
     ),
     input=CloseLoopArguments,
     output=CloseLoopResult,

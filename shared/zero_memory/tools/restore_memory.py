@@ -27,8 +27,9 @@ TOOL = Tool(
     name="restore_memory",
     title="Restore a memory",
     description=(
-        "Restore a memory that was forgotten or superseded, so that it is recalled again; "
-        "with audit_id, undo that one recorded change of it."
+        "Restore a memory that was forgotten or superseded, so that it is recalled again: the old "
+        "wording after revise, a loop after close_loop, whose new wording or outcome then ends. "
+        "With audit_id, undo that one recorded change of it."
     ),
     input=RestoreArguments,
     output=StateResult,

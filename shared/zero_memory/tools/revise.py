@@ -29,6 +29,7 @@ def run(services: Services, caller: Caller, arguments: ReviseArguments) -> Revis
         scope=path_of(services.table, written.memory_id, rights),
         superseded=list(written.superseded),
         changed=bool(written.superseded),
+        audit_id=next(iter(written.audits), None),
     )
 
 

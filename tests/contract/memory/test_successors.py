@@ -82,13 +82,40 @@ def test_what_is_dead_or_not_the_callers_is_not_revised(ada: Someone, ben: Someo
     assert ada.lists() == before
 
 
-def test_undoing_a_revision_brings_the_old_wording_back_and_takes_the_new_one(ada: Someone):
+@pytest.mark.parametrize("named", [True, False], ids=["by its record", "by the memory alone"])
+def test_undoing_a_revision_brings_the_old_wording_back_and_takes_the_new_one(
+    ada: Someone, *, named: bool
+):
     first = ada.knows("one")
     answer = ada.calls(revise.TOOL, memory_id=first, content="two")
-    ada.calls(restore_memory.TOOL, memory_id=first, audit_id=ada.audits(first)[-1].audit_id)
+    assert answer.audit_id == ada.audits(first)[-1].audit_id
+    audit_id = answer.audit_id if named else None
+    restored = ada.calls(restore_memory.TOOL, memory_id=first, audit_id=audit_id)
+    assert (restored.live, restored.also_ended) == (True, [answer.id])
     assert ada.lists() == [first]
     assert not ada.meta(answer.id).live
     assert ada.table.query(LinkOut, answer.id, "supersedes").records == ()
+
+
+def test_a_revision_that_was_undone_and_done_again_is_undone_as_before(ada: Someone):
+    first = ada.knows("one")
+    second = ada.calls(revise.TOOL, memory_id=first, content="two").id
+    undone = ada.restores(first).audit
+    assert undone
+    ada.restores(first, undone.audit_id)
+    assert ada.lists() == []
+    ada.restores(second)
+    assert ada.lists() == [second]
+    ada.restores(first)
+    assert ada.lists() == [first]
+
+
+def test_restoring_a_wording_leaves_what_was_revised_once_more(ada: Someone):
+    first = ada.knows("one")
+    second = ada.calls(revise.TOOL, memory_id=first, content="two").id
+    third = ada.calls(revise.TOOL, memory_id=second, content="three").id
+    assert ada.calls(restore_memory.TOOL, memory_id=first).also_ended is None
+    assert set(ada.lists()) == {first, third}
 
 
 def test_a_loop_is_revised_within_the_bounds_of_a_loop(ada: Someone):
@@ -104,7 +131,8 @@ def test_a_closed_loop_is_shown_no_more(ada: Someone, clock: ManualClock):
     for loop in (task, question):
         answer = ada.calls(close_loop.TOOL, memory_id=loop)
         assert (answer.changed, answer.outcome_id) == (True, None)
-        assert ada.audits(loop)[-1].action == "close"
+        closing = ada.audits(loop)[-1]
+        assert (closing.action, closing.audit_id) == ("close", answer.audit_id)
         assert not ada.calls(close_loop.TOOL, memory_id=loop).changed
     assert ada.lists() == []
     ada.restores(task)
@@ -120,8 +148,25 @@ def test_an_outcome_is_remembered_in_the_place_of_its_loop(ada: Someone):
     assert ada.meta(loop).superseded_by == answer.outcome_id
     assert ada.audits(loop)[-1].action == "close"
     assert ada.lists(entity="tests") == [answer.outcome_id]
+    assert ada.audits(loop)[-1].audit_id == answer.audit_id
     again = ada.calls(close_loop.TOOL, memory_id=loop, outcome="The tests are ported to pytest")
-    assert (again.changed, again.outcome_id) == (False, answer.outcome_id)
+    assert (again.changed, again.outcome_id, again.audit_id) == (False, answer.outcome_id, None)
+
+
+def test_a_loop_that_is_opened_again_takes_its_outcome_back(ada: Someone):
+    loop = ada.knows("Port the tests", kind="task")
+    outcome = ada.calls(close_loop.TOOL, memory_id=loop, outcome="ported").outcome_id
+    restored = ada.calls(restore_memory.TOOL, memory_id=loop)
+    assert (restored.live, restored.also_ended) == (True, [outcome])
+    assert ada.lists() == [loop]
+
+
+def test_an_outcome_that_was_known_before_outlives_the_loops_opening(ada: Someone):
+    known, loop = ada.knows("ported"), ada.knows("Port the tests", kind="task")
+    answer = ada.calls(close_loop.TOOL, memory_id=loop, outcome="ported")
+    assert (answer.changed, answer.outcome_id) == (True, known)
+    assert ada.calls(restore_memory.TOOL, memory_id=loop).also_ended is None
+    assert set(ada.lists()) == {known, loop}
 
 
 def test_what_is_no_loop_is_not_closed(ada: Someone):
