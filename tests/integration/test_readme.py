@@ -11,8 +11,9 @@ from tests.samples import REPOSITORY
 from zero_memory.client.main import COMMANDS
 from zero_memory.client.serve import DEFAULT_PORT
 from zero_memory.local.deployment import read_deployment
+from zero_memory.tools.catalogue import TOOLS
 
-PAGES = ("README.md", "docs/zm.md", "docs/architecture.md", "docs/decisions.md")
+PAGES = ("README.md", *(f"docs/{page.name}" for page in (REPOSITORY / "docs").glob("*.md")))
 
 
 def commands(page: str) -> Iterator[list[str]]:
@@ -66,6 +67,19 @@ def test_links_and_paths_lead_somewhere(page: str) -> None:
 
     linked = re.findall(r"\]\(([^)#:]+)\)", text)
     assert [link for link in linked if not (folder / link).exists()] == []
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+
+    assert [page for page in PAGES[1:] if f"({page})" not in text] == []
+
+
+def test_the_readme_says_which_tools_an_agent_gets() -> None:
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    listed = "".join(line for line in text.splitlines() if line.startswith("| `"))
+
+    assert sorted(re.findall(r"`(\w+)`", listed)) == [tool.name for tool in TOOLS]
 
 
 def test_every_command_of_zm_is_documented() -> None:

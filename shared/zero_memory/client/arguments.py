@@ -1,6 +1,10 @@
-"""The parser of a command's arguments."""
+"""What the command lines share: the parser, where to look, texts from standard input, JSON."""
 
 import argparse
+import json
+import sys
+
+from zero_memory.client.failure import USAGE, Failure
 
 
 def parser(prog: str, description: str) -> argparse.ArgumentParser:
@@ -10,3 +14,26 @@ def parser(prog: str, description: str) -> argparse.ArgumentParser:
         description=description,
         formatter_class=lambda prog: argparse.HelpFormatter(prog, width=80),
     )
+
+
+def add_place(options: argparse.ArgumentParser) -> None:
+    """The options `--scope` and `--project` of a command that reads."""
+    options.add_argument("--scope", action="append", help="only here; * is all (repeatable)")
+    options.add_argument(
+        "--project", help="git remote, path or name (default: that of the working directory)"
+    )
+
+
+def text_of(argument: str) -> str:
+    """The text that an argument is; `-` reads it from standard input."""
+    if argument != "-":
+        return argument
+    try:
+        return sys.stdin.read().strip()
+    except UnicodeDecodeError:
+        raise Failure("Standard input is not valid UTF-8.", exit_code=USAGE) from None
+
+
+def print_json(value: object) -> None:
+    """One line of JSON."""
+    print(json.dumps(value, ensure_ascii=False))

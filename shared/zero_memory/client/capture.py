@@ -1,14 +1,11 @@
 """`zm "fact"`: quick capture."""
 
-import json
 import os
-import sys
 from collections.abc import Sequence
 
 from zero_memory.client.api import call_tool
-from zero_memory.client.arguments import parser
+from zero_memory.client.arguments import parser, print_json, text_of
 from zero_memory.client.connection import find_connection
-from zero_memory.client.failure import USAGE, Failure
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -28,7 +25,7 @@ def main(arguments: Sequence[str]) -> int:
         find_connection(),
         "remember",
         {
-            "content": _standard_input() if chosen.fact == "-" else chosen.fact,
+            "content": text_of(chosen.fact),
             "kind": chosen.kind,
             "scope": chosen.scope,
             "project_hint": chosen.project or (None if chosen.scope else _project()),
@@ -37,7 +34,7 @@ def main(arguments: Sequence[str]) -> int:
         },
     )
     if chosen.json:
-        print(json.dumps(result, ensure_ascii=False))
+        print_json(result)
         return 0
     done = "Already known" if result["deduplicated"] else "Remembered"
     print(f"{done} in {result['scope']}: {result['id']}")
@@ -47,13 +44,6 @@ def main(arguments: Sequence[str]) -> int:
     for similar in result["similar_existing"]:
         print(f"  similar: {similar['id']} ({similar['age']}) {similar['preview']}")
     return 0
-
-
-def _standard_input() -> str:
-    try:
-        return sys.stdin.read().strip()
-    except UnicodeDecodeError:
-        raise Failure("Standard input is not valid UTF-8.", exit_code=USAGE) from None
 
 
 def _project() -> str | None:

@@ -2,11 +2,11 @@
 
 import argparse
 import io
-import json
 import os
 import re
 import zipfile
 
+from zero_memory.client.arguments import print_json
 from zero_memory.client.connection import find_connection
 from zero_memory.client.failure import Failure
 from zero_memory.client.transfer import Progress, call, fetch
@@ -46,7 +46,7 @@ def main(arguments: "Sequence[str]") -> int:
     else:
         counts = _write_tree(chosen.folder, files)
     if chosen.json:
-        print(json.dumps(counts))
+        print_json(counts)
     else:
         told = (f"{number:,} {what}" for what, number in counts.items())
         print(f"{', '.join(told)} in {chosen.folder}")

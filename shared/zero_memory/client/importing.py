@@ -7,6 +7,7 @@ import sys
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
+from zero_memory.client.arguments import print_json
 from zero_memory.client.connection import Connection, find_connection
 from zero_memory.client.failure import REFUSED, USAGE, Failure
 from zero_memory.client.project import project_hint
@@ -104,7 +105,7 @@ def main(arguments: "Sequence[str]") -> int:
 def _tell(report: Report, *, as_json: bool) -> None:
     if as_json:
         told = {"counts": report.counts, "refused": report.refused}
-        print(json.dumps(told, ensure_ascii=False))
+        print_json(told)
         return
     for refused in report.refused:
         print(f"{refused['path']}: {refused['message']}", file=sys.stderr)

@@ -9,20 +9,33 @@ import os
 import sys
 
 from zero_memory.client.failure import USAGE, Failure
+from zero_memory.client.terminal import HarmlessText
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
 
 COMMANDS = {
-    "admin": ("zero_memory.admin.commands", "people, tokens and scopes, for who runs the service"),
-    "export": ("zero_memory.client.exporting", "write every memory that you may read to a folder"),
-    "import": ("zero_memory.client.importing", "import notes, and what zm export wrote"),
-    "login": ("zero_memory.client.login", "store a service's URL and your token"),
-    "mcp": ("zero_memory.client.bridge", "MCP over stdio, for clients that speak only that"),
-    "recall": ("zero_memory.client.recall", "search what is remembered"),
-    "scope": ("zero_memory.client.scope", "make teams, invite, accept, leave"),
-    "serve": ("zero_memory.client.serve", "run the whole service on this machine"),
-    "status": ("zero_memory.client.status", "state of the connection and of the service"),
-    "token": ("zero_memory.client.token", "your access tokens"),
+    "recall": ("client.recall:main", "search what is remembered, or print memories whole"),
+    "list": ("client.listing:main", "list what is remembered, newest first"),
+    "forget": ("client.lifecycle:forget", "let go of what no longer holds"),
+    "revise": ("client.lifecycle:revise", "correct a wording"),
+    "close": ("client.lifecycle:close", "close a task or a question"),
+    "restore": ("client.lifecycle:restore", "take any of these back"),
+    "history": ("client.history:main", "what became of a memory, and who did what when"),
+    "erase": ("client.lifecycle:erase", "destroy a memory for good"),
+    "import": ("client.importing:main", "import notes, and what zm export wrote"),
+    "export": ("client.exporting:main", "write every memory that you may read to a folder"),
+    "login": ("client.login:main", "store a service's URL and your token"),
+    "status": ("client.status:main", "state of the connection and of the service"),
+    "scope": ("client.people:scope", "make teams, invite, accept, leave"),
+    "token": ("client.people:token", "your access tokens"),
+    "serve": ("client.serve:main", "run the whole service on this machine"),
+    "mcp": ("client.bridge:main", "MCP over stdio, for clients that speak only that"),
+    "admin": ("admin.commands:main", "people, tokens and scopes, for who runs the service"),
 }
-_CAPTURE = "zero_memory.client.capture"
+"""Each command: the module of this package and the function in it, and what it does."""
+_CAPTURE = "client.capture:main"
 
 _HELP = """\
 usage: zm "fact" [--kind KIND | --task] [--scope SCOPE] [--project HINT]
@@ -63,7 +76,7 @@ def _run(arguments: list[str]) -> int:
             print(__version__)
             return 0
         case [name, *rest] if name in COMMANDS:
-            return importlib.import_module(COMMANDS[name][0]).main(rest)
+            return _call(COMMANDS[name][0], rest)
         case [word] if word.isalnum():
             raise Failure(
                 f"There is no command “{word}” (zm --help lists them). "
@@ -71,15 +84,34 @@ def _run(arguments: list[str]) -> int:
                 exit_code=USAGE,
             )
         case _:
-            return importlib.import_module(_CAPTURE).main(arguments)
+            return _call(_CAPTURE, arguments)
+
+
+def _call(place: str, arguments: list[str]) -> int:
+    module, _, function = place.partition(":")
+    command = getattr(importlib.import_module(f"zero_memory.{module}"), function)
+    return command(arguments)
 
 
 def _speak_utf8() -> None:
     """UTF-8 on all three streams, whatever the locale and PYTHONIOENCODING say."""
-    streams = ((sys.stdin, "strict"), (sys.stdout, "strict"), (sys.stderr, "backslashreplace"))
-    for stream, errors in streams:
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors=errors)
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8")  # pyright: ignore[reportUnknownMemberType]
+    sys.stdout = _harmless(sys.stdout, "strict")
+    sys.stderr = _harmless(sys.stderr, "backslashreplace")
+
+
+def _harmless(stream: "TextIO", errors: str) -> "TextIO":
+    if not isinstance(stream, io.TextIOWrapper):
+        return stream
+    lines, through = stream.line_buffering, stream.write_through
+    return HarmlessText(
+        stream.detach(),  # pyright: ignore[reportUnknownArgumentType] - no stub names it
+        encoding="utf-8",
+        errors=errors,
+        line_buffering=lines,
+        write_through=through,
+    )
 
 
 def _as_utf8(argument: str) -> str:

@@ -4,11 +4,10 @@ The command lines are read here for `zm admin` too, which acts for anybody, at t
 """
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 
 from zero_memory.client.api import call_tool
-from zero_memory.client.arguments import parser
+from zero_memory.client.arguments import parser, print_json
 from zero_memory.client.connection import find_connection
 
 TYPE_CHECKING = False
@@ -20,9 +19,18 @@ GRANTS = ("memory:read", "memory:write", "rules:approve", "admin")
 _FOR_AGENTS = ("memory:read", "memory:write")
 
 
-def main(arguments: Sequence[str], *, kind: str) -> int:
+def scope(arguments: Sequence[str]) -> int:
+    """Change one's scopes."""
+    return _ask(scope_parser("zm scope").parse_args(arguments))
+
+
+def token(arguments: Sequence[str]) -> int:
+    """List, make and end one's tokens."""
+    return _ask(token_parser("zm token").parse_args(arguments))
+
+
+def _ask(asked: argparse.Namespace) -> int:
     """Ask the service, and print what it answers."""
-    asked = {"scope": scope_parser, "token": token_parser}[kind](f"zm {kind}").parse_args(arguments)
     tool, wanted = request(asked)
     print_answer(call_tool(find_connection(), tool, wanted), as_json=asked.json)
     return 0
@@ -30,7 +38,7 @@ def main(arguments: Sequence[str], *, kind: str) -> int:
 
 def scope_parser(prog: str) -> argparse.ArgumentParser:
     """The command line about scopes."""
-    options = parser(prog, "Who is in your scopes; describe_scope lists them.")
+    options = parser(prog, "Who is in your scopes; zm status lists them.")
     actions = options.add_subparsers(dest="action", required=True, metavar="ACTION")
     _action(actions, "team", "make a team", "name")
     _action(actions, "invite", "make a code that lets one person in", "scope", "role")
@@ -75,7 +83,7 @@ def request(asked: argparse.Namespace) -> "tuple[str, dict[str, Any]]":
 def print_answer(answer: "Mapping[str, Any]", *, as_json: bool) -> None:
     """What a person reads of an answer, or its JSON on one line."""
     if as_json:
-        print(json.dumps(answer, ensure_ascii=False))
+        print_json(answer)
         return
     for token in answer.get("tokens", ()):
         state = "revoked" if token.get("revoked_at") else token.get("expires_at", "for good")

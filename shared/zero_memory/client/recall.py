@@ -1,24 +1,24 @@
 """`zm recall`: search at a terminal."""
 
-import json
 import textwrap
 from collections.abc import Sequence
 
 from zero_memory.client.api import call_tool
-from zero_memory.client.arguments import parser
+from zero_memory.client.arguments import add_place, parser, print_json
 from zero_memory.client.connection import find_connection
 from zero_memory.client.project import project_hint
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the hits of a query, best first."""
+    """Print the hits of a query, best first, or the memory that it is the id of."""
     options = parser("zm recall", "Search what is remembered.")
-    options.add_argument("query")
+    options.add_argument("query", help="a question or topic; the id of a memory prints it whole")
     options.add_argument("-k", type=int, default=8, help="how many hits at most (%(default)s)")
-    options.add_argument("--scope", action="append", help="search only here; * is all (repeatable)")
-    options.add_argument(
-        "--project", help="git remote, path or name (default: that of the working directory)"
-    )
+    add_place(options)
     options.add_argument("--json", action="store_true", help="print the service's whole answer")
     chosen = options.parse_args(arguments)
     result = call_tool(
@@ -32,15 +32,44 @@ def main(arguments: Sequence[str]) -> int:
         },
     )
     if chosen.json:
-        print(json.dumps(result, ensure_ascii=False))
-        return 0
+        print_json(result)
+    elif result["memories"] or result["missing"]:
+        _print_whole(result)
+    else:
+        _print_hits(result)
+    return 0
+
+
+def _print_hits(result: "dict[str, Any]") -> None:
     for hit in result["hits"]:
-        print(f"{hit['id']}  {hit['kind']}  {hit['scope']}  {hit['age']}")
+        _print_head(hit)
         print(textwrap.indent(hit["excerpt"], "    "))
     if not result["hits"]:
         print("Nothing found.")
+    if result["session"]["attached_project"] is None:
+        print(result["session"]["line"])
     if "note" in result:
         print(result["note"])
     if result["degraded"]:
         print(f"Degraded: {result['degraded_reason']}")
-    return 0
+
+
+def _print_whole(result: "dict[str, Any]") -> None:
+    for memory in result["memories"]:
+        _print_head(memory)
+        print(textwrap.indent(memory["content"], "    "))
+        if "original" in memory:
+            print(textwrap.indent(memory["original"], "    | "))
+    for missing in result["missing"]:
+        print(f"{missing}  There is no such memory.")
+
+
+def _print_head(memory: "dict[str, Any]") -> None:
+    words = [memory["id"], memory["kind"], memory["scope"], memory["age"]]
+    if memory.get("disputed"):
+        words.append("disputed")
+    if "superseded_by" in memory:
+        words.append(f"superseded by {memory['superseded_by']}")
+    elif not memory.get("live", True):
+        words.append("not live")
+    print("  ".join(words))

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 
 from zero_memory.client.api import call_tool
-from zero_memory.client.arguments import parser
+from zero_memory.client.arguments import parser, print_json
 from zero_memory.client.connection import Connection, find_connection, read
 from zero_memory.client.failure import Failure
 
@@ -62,7 +62,7 @@ def _set_aside(home: str) -> int:
 
 def _report(state: "dict[str, Any]", *, as_json: bool, code: int) -> int:
     if as_json:
-        print(json.dumps(state, ensure_ascii=False))
+        print_json(state)
         return code
     rows = {
         "service": state["url"] or "none",

@@ -92,7 +92,7 @@ class Progress:
             filled = _WIDTH * done // max(self._total, 1)
             bar = "#" * filled + "." * (_WIDTH - filled)
             text = f"{self._what} [{bar}] {done:,}/{self._total:,}{self._left(done)}"
-        print(f"\r{text}\x1b[K", end="", file=sys.stderr, flush=True)
+        _draw(f"\r{text}\x1b[K")
 
     def _left(self, done: int) -> str:
         if not done or self._total is None:
@@ -103,4 +103,10 @@ class Progress:
     def end(self) -> None:
         """Leave the line to what comes."""
         if self._shown:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            _draw("\r\x1b[K")
+
+
+def _draw(text: str) -> None:
+    """Past the stream's text layer, which makes control characters visible."""
+    sys.stderr.buffer.write(text.encode())
+    sys.stderr.buffer.flush()

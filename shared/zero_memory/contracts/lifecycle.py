@@ -208,6 +208,7 @@ class Version(Result):
     created_at: str
     live: bool
     superseded_by: str | None = None
+    disputed: bool | None = None
 
 
 class LinkEnd(Result):

@@ -196,6 +196,7 @@ class WholeMemory(Result):
     invalidated_at: str | None = None
     invalidated_reason: str | None = None
     superseded_by: str | None = None
+    disputed: bool | None = None
     revision: int
     source: dict[str, Any] | None = None
 
@@ -272,6 +273,7 @@ class ListedMemory(Result):
     entities: list[str]
     created_at: str
     age: str
+    disputed: bool | None = None
 
 
 class ListResult(Result):

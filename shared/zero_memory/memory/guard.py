@@ -76,25 +76,36 @@ def refuse_secrets(fields: Iterable[tuple[str, str]]) -> None:
 def text_leaves(name: str, value: object) -> Iterator[tuple[str, str]]:
     """Every string of a JSON value, keys too, as fields of one name for `refuse_secrets`.
 
-    A string below a key, alone or in lists, comes with its key, since some formats are known by
-    their label alone. The name says nothing of the path, because a key may be what must not be
-    shown.
+    A string below a key, alone or in lists, comes with its key, and with the nearest key above that
+    is a label by which a format is known, since some are known by their label alone. The name says
+    nothing of the path, because a key may be what must not be shown.
     """
-    pending: list[tuple[str | None, object]] = [(None, value)]
+    pending: list[tuple[tuple[str, ...], object]] = [((), value)]
     while pending:
-        label, leaf = pending.pop()
+        labels, leaf = pending.pop()
         match leaf:
             case str(text):
-                yield name, text if label is None else f'{label}: "{text}"'
+                if not labels:
+                    yield name, text
+                for label in labels:
+                    yield name, f'{label}: "{text}"'
             case dict(members):  # pyright: ignore[reportUnknownVariableType]
+                known = next(filter(_is_label, labels), None)
                 for key, member in members.items():  # pyright: ignore[reportUnknownVariableType]
-                    yield name, str(key)  # pyright: ignore[reportUnknownArgumentType]
-                    pending.append((str(key), member))  # pyright: ignore[reportUnknownArgumentType]
+                    nearest = str(key)  # pyright: ignore[reportUnknownArgumentType]
+                    yield name, nearest
+                    below = (nearest,) if known is None else (nearest, known)
+                    pending.append((below, member))  # pyright: ignore[reportUnknownArgumentType]
             case list(members):  # pyright: ignore[reportUnknownVariableType]
                 for member in members:  # pyright: ignore[reportUnknownVariableType]
-                    pending.append((label, member))  # pyright: ignore[reportUnknownArgumentType]  # noqa: PERF401
+                    pending.append((labels, member))  # pyright: ignore[reportUnknownArgumentType]  # noqa: PERF401
             case _:
                 pass
+
+
+def _is_label(key: str) -> bool:
+    """Whether a format is known by this key alone."""
+    return any(label.search(f"{key}:") for label in (_AWS_LABEL, _AZURE_LABEL))
 
 
 _ALNUM = re.compile(r"[A-Za-z0-9]+")
@@ -292,7 +303,7 @@ class _Token:
         if "".join(_ALNUM.findall(lead)) not in squeezed:
             return None
         body = _pattern(self.body)
-        for prefix in _spread(self.prefix).finditer(text):
+        for prefix in _last_of_each_row(_spread(self.prefix).finditer(text)):
             if _holds(text, prefix.end(), body, self.length) or any(
                 self._starts(joined, body) for joined in _mended(text, prefix.start())
             ):
@@ -303,6 +314,17 @@ class _Token:
         prefix = _spread(self.prefix).match(joined)
         written = prefix and body.match(joined, prefix.end())
         return bool(written) and not _is_written_placeholder(written)
+
+
+def _last_of_each_row(prefixes: Iterator[re.Match[str]]) -> Iterator[re.Match[str]]:
+    """The prefixes but those behind which the same begins again; a body stands behind the last."""
+    last: re.Match[str] | None = None
+    for prefix in prefixes:
+        if last is not None and prefix.start() > last.end():
+            yield last
+        last = prefix
+    if last is not None:
+        yield last
 
 
 def _holds(text: str, start: int, body: re.Pattern[str], length: int) -> bool:
@@ -424,8 +446,10 @@ def _is_broken_aws_id(text: str, start: int) -> bool:
 
 _AWS_ID = re.compile(rf"(?:AKIA|ASIA)[A-Z0-9]{{16}}(?:(?![A-Z0-9])|(?={_PLACEHOLDER.pattern}))")
 _AWS_SECRET = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=])")
+_TO_VALUE = r"[^\w<({$]{1,32}(?:\{[^\w<({$]{1,32}\w{1,32}[^\w<({$]{1,32})?"
+"""What stands between a label and its value, which may be the first member of an object."""
 _AWS_LABEL = re.compile(
-    r"(?i:secret[\W_]?access[\W_]?key|aws[\W_]?secret(?:[\W_]?key)?)[^\w<({$]{1,32}"
+    r"(?i:secret[\W_]?access[\W_]?key|aws[\W_]?secret(?:[\W_]?key)?)" + _TO_VALUE
 )
 _BESIDE = 200  # characters between an access key id and its secret
 
@@ -455,7 +479,7 @@ def _is_aws_secret(value: str) -> bool:
     return mixed and not _is_placeholder(value)
 
 
-_AZURE_LABEL = re.compile(r"(?i:account[\W_]?key)[^\w<({$]{1,32}")
+_AZURE_LABEL = re.compile(r"(?i:account[\W_]?key)" + _TO_VALUE)
 _AZURE_KEY = re.compile(r"[A-Za-z0-9+/]{86}==")  # 64 bytes
 
 
@@ -535,6 +559,12 @@ _URL = re.compile(
     r"://(?:[^\s/?#@:()<>\[\]\"'`,;|]{0,256}|<[^\s<>@:]{1,64}>):"
     rf"(?P<password>{NO_PORT}[^\s@\"`]{{1,256}}(?:\n[ \t]*[^\s@\"`]{{1,256}}){{0,2}})@(?!sha256:)"
 )
+_SPACED_URL = re.compile(
+    r"://[^\s/?#@:()<>\[\]\"'`,;|]{0,256}:"
+    r"(?P<password>[^\s@\"`:/]{1,64}(?: {1,2}[^\s@\"`:/]{1,64}){1,4})"
+    r"@[A-Za-z0-9.-]{1,253}(?::\d{1,5}|/)"
+)
+"""With blanks in the password, which no URL may have; words in prose may stand so, too."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*$")
 _TO_FILL_IN = re.compile(
     r"\$[A-Z_][A-Z0-9_]*|\$[a-z_]*(?:pass|pwd|pw|secret|token|key)[a-z_]*|\$\{[^{}]*\}"
@@ -552,9 +582,16 @@ def _url_password(text: str, _squeezed: str) -> Secret | None:
             _TO_FILL_IN.fullmatch(part) or _PLACEHOLDER.search(part)
             for part in (password, re.split("[/?#]", password)[0])
         ):
-            scheme = _SCHEME.search(text, max(0, url.start() - 12), url.start())
-            return Secret("url-password", f"{scheme[0] if scheme else ''}://")
+            return _password_behind(text, url.start())
+    for url in _SPACED_URL.finditer(text):
+        if not (_TO_FILL_IN.fullmatch(url["password"]) or _is_placeholder(url["password"])):
+            return _password_behind(text, url.start())
     return None
+
+
+def _password_behind(text: str, start: int) -> Secret:
+    scheme = _SCHEME.search(text, max(0, start - 12), start)
+    return Secret("url-password", f"{scheme[0] if scheme else ''}://")
 
 
 _DETECTORS: tuple[_Detector, ...] = (

@@ -17,9 +17,9 @@ _USER = re.compile(r"(?<=://)[^?#]*@|^(?![^/]*://)[^/?#]*@")
 """What stands before a host, in URLs up to the last `@`, so that no password is ever kept."""
 NO_PORT = r"(?!\d{0,5}(?:[/?#\s]|$))"
 """A pattern: what follows the colon behind a host or a user is no port, so it is a password."""
-_URL_USER = re.compile(rf"://(?:[^\s/?#]*@|[^\s/?#@:]*:{NO_PORT}[^\s@]{{1,256}}@)+")
+_URL_USER = re.compile(rf"://(?:[^\r\n/?#]*@|[^\s/?#@:]*:{NO_PORT}[^\s@]{{1,256}}@)+")
 _PART_USER = re.compile(
-    r"^\s*[^\s/\\@:]*:[^\s/\\]+@"
+    r"^\s*[^\s/\\@:]*:[^\s/\\][^\r\n/\\]*@"
     r"|(?<=[/\\])(?![a-zA-Z]:[/\\])[^\s/\\@:]*:(?!\d{1,5}[/?#])[^\s@]{1,256}@"
 )
 """A user with a password at the beginning of a part, which no drive and no host with a port is."""

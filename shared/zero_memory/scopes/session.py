@@ -29,28 +29,35 @@ class Session:
 
     `attached` is its project; `pinned` is another one that this call's hint named. `thread` is for
     the caller to echo. `conversation` names principal and conversation, None when the call named
-    neither thread nor conversation.
+    neither thread nor conversation. `astray`: the call's hint reached no project.
     """
 
     attached: Membership | None
     pinned: Membership | None
     thread: str
     conversation: str | None
+    astray: bool = False
 
     @property
     def project(self) -> Membership | None:
         """The project that this call is about."""
         return self.pinned or self.attached
 
-    def line(self) -> str:
-        """Where the caller stands, in words."""
+    def line(self, *, everywhere: bool = False) -> str:
+        """Where the caller stands, in words; `everywhere`: the call searched all that they see."""
+        astray = (
+            " The project_hint of this call reaches no project; the first memory with it makes one."
+            if self.astray
+            else ""
+        )
         if self.attached is None:
+            read = ", so this searched all scopes that you may read" if everywhere else ""
             return (
-                "No project is attached: pass project_hint (git remote, repository root or name) "
-                "to work in one."
+                f"No project is attached{read}: pass project_hint (git remote, repository root or "
+                f"name) to work in one.{astray}"
             )
         if self.pinned is None:
-            return f"Attached to {self.attached.path}."
+            return f"Attached to {self.attached.path}.{astray}"
         return f"Attached to {self.attached.path}; this call was about {self.pinned.path}."
 
 
@@ -93,6 +100,7 @@ def enter(
         pinned=hinted if elsewhere else None,
         thread=threads[0] if threads else fresh_thread(now, attached),
         conversation=conversation,
+        astray=project_hint is not None and hinted is None,
     )
 
 

@@ -34,7 +34,7 @@ def run(services: Services, caller: Caller, arguments: EntitiesArguments) -> Ent
             EntityEdge(one=edge.one, other=edge.other, weight=edge.weight) for edge in graph.edges
         ],
         scopes=sorted(read_set.paths.values()),
-        session=standing.state(),
+        session=standing.state(searched=read_set),
     )
 
 

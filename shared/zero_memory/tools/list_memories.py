@@ -71,6 +71,7 @@ def _listed(memory: Memory, read_set: ReadSet, now: int, people: Mapping[str, st
         entities=list(body.entities),
         created_at=timestamp(meta.created_at),
         age=age(meta.created_at, now),
+        disputed=True if meta.dispute else None,
     )
 
 

@@ -106,6 +106,7 @@ def _version(
         created_at=timestamp(meta.created_at),
         live=meta.live,
         superseded_by=meta.superseded_by if meta.superseded_by in seen else None,
+        disputed=True if meta.dispute else None,
     )
 
 

@@ -114,7 +114,7 @@ def _by_query(services: Services, standing: Standing, arguments: RecallArguments
         scopes=sorted(read_set.paths.values()),
         degraded=found.degraded is not None,
         degraded_reason=found.degraded,
-        session=standing.state(),
+        session=standing.state(searched=read_set),
     )
 
 

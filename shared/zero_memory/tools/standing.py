@@ -24,6 +24,9 @@ class Standing:
         """The scopes that the call reads; raises `not_found` for one that is not the caller's."""
         return read_set(self.access, self.session, scopes)
 
+    def _all(self, searched: ReadSet) -> bool:
+        return len(searched.paths) == len(self.access.memberships)
+
     def rights(self) -> Rights:
         """Everything that the caller may see and change."""
         memberships = self.access.memberships
@@ -40,13 +43,13 @@ class Standing:
         access = Access(self.access.person, (*self.access.memberships, made))
         return Standing(access, self.session)
 
-    def state(self) -> SessionState:
-        """The session as answers carry it."""
+    def state(self, *, searched: ReadSet | None = None) -> SessionState:
+        """The session as answers carry it; `searched` are the scopes that a search read."""
         attached = self.session.attached
         return SessionState(
             attached_project=attached.path if attached else None,
             thread=self.session.thread,
-            line=self.session.line(),
+            line=self.session.line(everywhere=searched is not None and self._all(searched)),
         )
 
 

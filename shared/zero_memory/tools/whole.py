@@ -48,6 +48,7 @@ def whole(
         invalidated_at=timestamp(meta.invalidated_at) if meta.invalidated_at else None,
         invalidated_reason=meta.invalidated_reason,
         superseded_by=successors.get(meta.memory_id),
+        disputed=True if meta.dispute else None,
         revision=meta.revision,
         source=json.loads(body.source_json) if body.source_json else None,
     )

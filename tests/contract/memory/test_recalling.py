@@ -3,7 +3,16 @@
 from tests.clock import ManualClock
 from tests.contract.memory.people import Someone
 from zero_memory.memory.ages import timestamp
-from zero_memory.tools import challenge, move_memories, recall, restore_memory, revise
+from zero_memory.tools import (
+    challenge,
+    entities,
+    list_memories,
+    memory_history,
+    move_memories,
+    recall,
+    restore_memory,
+    revise,
+)
 
 
 def test_a_disputed_memory_ranks_lower_and_says_so(ada: Someone):
@@ -15,6 +24,14 @@ def test_a_disputed_memory_ranks_lower_and_says_so(ada: Someone):
     hits = ada.calls(recall.TOOL, query="cache port", explain=True).hits
     assert [hit.id for hit in hits] == [({first, second} - {top}).pop(), top]
     assert hits[1].disputed is True
+    listed = {each.id: each.disputed for each in ada.calls(list_memories.TOOL).memories}
+    (whole,) = ada.calls(recall.TOOL, ids=[hits[1].id]).memories
+    (version,) = ada.calls(memory_history.TOOL, memory_id=hits[1].id).versions
+    assert (listed, whole.disputed, version.disputed) == (
+        {hits[0].id: None, hits[1].id: True},
+        True,
+        True,
+    )
     assert hits[1].factors["disputed"] < 1
     ada.calls(restore_memory.TOOL, memory_id=top, audit_id=raised.audit_id)
     assert ada.calls(recall.TOOL, query="cache port").hits[0].id == top
@@ -47,3 +64,13 @@ def test_a_moved_memory_is_found_where_it_is_and_nowhere_else(ada: Someone):
     assert ada.calls(recall.TOOL, query="cache port", scopes=["personal"]).hits == []
     (hit,) = ada.calls(recall.TOOL, query="cache port", scopes=[api.path]).hits
     assert (hit.id, hit.scope) == (memory_id, api.path)
+
+
+def test_a_search_without_a_project_says_that_it_read_everything(ada: Someone):
+    ada.at(ada.project("api")).knows("cache port 6379", entities=("cache",))
+    for tool in (recall.TOOL, entities.TOOL):
+        everywhere = ada.calls(tool, query="cache")
+        assert "searched all scopes" in everywhere.session.line
+        assert "project_hint" in everywhere.session.line
+        assert "all scopes" not in ada.calls(tool, query="cache", scopes=["core"]).session.line
+        assert "all scopes" not in ada.calls(tool, query="cache", project_hint="api").session.line

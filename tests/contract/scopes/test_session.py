@@ -256,6 +256,9 @@ def test_the_session_says_where_it_stands(ada: Someone):
     line = ada.enters(API, thread=thread).line()
     assert ada.path("web") in line
     assert ada.path("api") in line
+    astray = ada.enters("git@example.com:acme/nowhere.git", thread=thread).line()
+    assert ada.path("web") in astray
+    assert "reaches no project" in astray
 
 
 # Reads

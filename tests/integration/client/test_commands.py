@@ -5,11 +5,13 @@ import os
 import stat
 import subprocess
 from pathlib import Path
-from unicodedata import normalize
+from typing import Any
+from unicodedata import category, normalize
 
 import pytest
 
 from tests.service import ZM, Service
+from zero_memory.client.main import COMMANDS
 
 LOCALES = [
     {"LANG": "C", "LC_ALL": "C"},
@@ -94,6 +96,79 @@ def test_outside_of_one_a_fact_without_scope_is_refused_in_words(
     assert refused.stdout == ""
     assert "scope_target_required" in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+def test_a_memory_goes_through_its_life_at_a_terminal(service: Service, tmp_path: Path) -> None:
+    def run(*arguments: str, stdin: str = "") -> str:
+        done = zm(*arguments, environment=service.environment, cwd=tmp_path, stdin=stdin)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def tell(*arguments: str) -> Any:
+        return json.loads(run(*arguments, "--json"))
+
+    first = tell("The relay listens on 4711.", "--scope", "personal")["id"]
+    assert f"{first}  fact  user." in run("list", "--limit", "1")
+    second = tell("revise", first, "The relay listens on 4712.")["id"]
+    assert f"superseded by {second}" in run("recall", first)
+    assert f"{second}, which stood in its place, ended" in run("restore", first)
+    assert f"Forgotten: {first}" in run("forget", first, "It was taken down.")
+    shown = run("history", first)
+    assert all(word in shown for word in (first, "forget", "It was taken down.", "The relay"))
+    (forgotten,) = [each for each in tell("history", first)["audit"] if each["action"] == "forget"]
+    assert "is live" in run("restore", first, "--audit", forgotten["audit_id"])
+    assert f"Erased: {first}" in run("erase", first, "--confirm", first)
+    assert "There is no such memory" in run("recall", first)
+
+
+def test_a_loop_is_closed_with_its_outcome_and_opened_again(
+    service: Service, tmp_path: Path
+) -> None:
+    def tell(*arguments: str, stdin: str = "") -> Any:
+        told = zm(*arguments, "--json", environment=service.environment, cwd=tmp_path, stdin=stdin)
+        assert told.returncode == 0, told.stderr
+        return json.loads(told.stdout)
+
+    loop = tell("--task", "Oil the hinge.", "--scope", "personal")["id"]
+    outcome = tell("close", loop, "--outcome", "-", stdin="The hinge is oiled.")["outcome_id"]
+    (memory,) = tell("recall", outcome)["memories"]
+    assert (memory["content"], memory["kind"]) == ("The hinge is oiled.", "fact")
+    assert tell("restore", loop)["also_ended"] == [outcome]
+    listed = [
+        each["id"] for each in tell("list", "--kind", "task", "--scope", "personal")["memories"]
+    ]
+    assert loop in listed
+
+
+@pytest.mark.parametrize(
+    ("command", "code"), [("forget", 1), ("history", 1), ("restore", 1), ("close", 1)]
+)
+def test_an_id_that_is_unknown_is_refused_in_words(
+    service: Service, command: str, code: int
+) -> None:
+    refused = zm(command, f"mem_{'0' * 26}", environment=service.environment)
+
+    assert (refused.returncode, refused.stdout) == (code, "")
+    assert "There is no such memory" in refused.stderr
+
+
+def test_what_is_remembered_never_commands_the_terminal(service: Service, tmp_path: Path) -> None:
+    said = "Harmless \x1b]0;owned\x07 \x9b31m and \rover\x7f.\n\tThe end \u00ab\u00e9\u00bb."
+    stored = zm(said, "--scope", "personal", "--json", environment=service.environment)
+    memory = json.loads(stored.stdout)["id"]
+    ways = (["recall", said], ["recall", memory], ["list", "--limit", "100"], ["history", memory])
+
+    for way in ways:
+        shown = zm(*way, environment=service.environment, cwd=tmp_path)
+        assert "\\u001b]0;owned\\u0007 \\u009b31m and" in shown.stdout
+        assert "\u00ab\u00e9\u00bb" in shown.stdout
+        told = zm(*way, "--json", environment=service.environment, cwd=tmp_path)
+        assert not {each for each in shown.stdout + told.stdout if category(each) == "Cc"} - {
+            "\n",
+            "\t",
+        }
+    told = zm("recall", memory, "--json", environment=service.environment)
+    assert json.loads(told.stdout)["memories"][0]["content"] == said
 
 
 def test_a_task_is_stored_as_one(service: Service, tmp_path: Path) -> None:
@@ -197,5 +272,5 @@ def test_without_arguments_zm_lists_its_commands(nowhere: dict[str, str]) -> Non
     shown = zm(environment=nowhere)
 
     assert shown.returncode == 0
-    for command in ("login", "mcp", "recall", "serve", "status"):
+    for command in COMMANDS:
         assert f"  {command}" in shown.stdout

@@ -273,6 +273,9 @@ def lookalikes() -> dict[str, str]:
         "base32": "".join(rng.choices(string.ascii_uppercase + "234567", k=4000)),
         "e-mail": "Write to ada.lovelace+memo@example.org, ada@[10.0.7.1]",
         "e-mail after a port": "The wiki is https://wiki.internal:8443\nada@example.org keeps it.",
+        "an account behind a url": "Take redis://cache:main then ssh as root@db.internal:22 there, "
+        "or https://proxy:squid and log in as git@github.com/acme",
+        "assignments of no format": "DB_PASSWORD=hunter2secret\nAPI_SECRET: S3cr3tValue",
         "e-mail beside a url": '{"https://example.com":"ada@example.org"}',
         "user without password": "Clone https://ada@git.example.org/acme/api or ssh://git@host:22/x",
         "scp-like remote": "git@github.com:acme/api.git",

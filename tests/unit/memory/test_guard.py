@@ -139,6 +139,16 @@ def test_a_url_whose_password_is_cut_by_a_line_break_is_found() -> None:
     assert found.detector == "url-password"
 
 
+@pytest.mark.parametrize(
+    "password", ["my pass w0rd", "s3cr et", "p4ss  W0RD!", "a b c d3f"], ids="blank{}".format
+)
+def test_a_url_whose_password_has_blanks_is_found(password: str) -> None:
+    for url in ("postgres://app:{}@db:5432/x", "https://ada:{}@git.acme.io/api"):
+        found = find_secret(f"Use {url.format(password)} today.")
+        assert found is not None
+        assert found.detector == "url-password"
+
+
 def test_a_known_secret_is_found_without_its_id_but_not_a_hash_in_its_place() -> None:
     label = "aws_secret_access_key = "
     assert find_secret(label + "0123456789abcdef" * 2 + "01234567") is None
@@ -203,10 +213,15 @@ def test_a_label_and_its_value_in_a_source_are_read_together() -> None:
         refuse_secrets(text_leaves("source", {"aws_secret_access_key": secret}))
     with pytest.raises(Refusal, match="aws-secret-access-key"):
         refuse_secrets(text_leaves("source", {"aws_secret_access_key": [["fine"], [secret]]}))
+    for nested in ({"value": secret}, {"value": {"plain": [secret]}}, [{"a": "b", "c": secret}]):
+        with pytest.raises(Refusal, match="aws-secret-access-key"):
+            refuse_secrets(text_leaves("source", {"aws_secret_access_key": nested}))
 
 
-@pytest.mark.parametrize("between", [': ["', ":\n  - ", '": [\n        "', " = [[ '"])
-def test_a_label_and_its_value_in_a_list_are_read_together(between: str) -> None:
+@pytest.mark.parametrize(
+    "between", [': ["', ":\n  - ", '": [\n        "', " = [[ '", '": {"value": "', " = { value: '"]
+)
+def test_a_label_and_its_value_in_a_list_or_an_object_are_read_together(between: str) -> None:
     secret = made("aws secret", 0).partition("=")[2]
     assert find_secret(f"aws_secret_access_key{between}{secret}") is not None
 
@@ -229,6 +244,10 @@ def test_a_source_nested_beyond_any_recursion_is_read() -> None:
         ("https://ada:p/w@rd@host/acme/api", "https://host/acme/api"),
         ("https://ada:p#w?d@host/acme/api", "https://host/acme/api"),
         ("https://ada:p@ss@host/acme/api", "https://host/acme/api"),
+        ("https://ada:my pass w0rd@host/acme/api", "https://host/acme/api"),
+        ("https://ada: s3cret@host/acme/api", "https://host/acme/api"),
+        ("https://ada l:s3cret@host/acme/api", "https://host/acme/api"),
+        ("ada:my pass w0rd@host:acme/api.git", "host:acme/api.git"),
         ("ada:{token}@host:acme/api.git", "host:acme/api.git"),
         ("ada:{token}@host", "host"),
         ("http:/ada:{token}@host/a", "http:/host/a"),
@@ -354,7 +373,11 @@ def _calls_made(text: str) -> int:
     [
         "sk-ant-",
         "xoxb-",
+        "hf_",
+        "h-f-_",
+        "eyJhbGci-",
         "zmt_a_",
+        "://a:b c",
         "hf_a ",
         "eyJhbGci.a ",
         "://a:b\n",
@@ -366,3 +389,10 @@ def _calls_made(text: str) -> int:
 def test_the_work_grows_with_the_length_of_a_text_and_no_faster(unit: str) -> None:
     short, long = (_calls_made(unit * (size // len(unit))) for size in (6_000, 12_000))
     assert long <= short * 2.5
+
+
+@pytest.mark.parametrize("prefix", ["hf_", "sk-", "xoxb-", "npm_"])
+def test_a_row_of_prefixes_costs_as_much_as_one(prefix: str) -> None:
+    assert _calls_made(prefix * 1_000) < 100 + 20 * 1_000
+    token = prefix + "a1B2" * 10
+    assert find_secret(f"{prefix * 3}{token}") == find_secret(token) != None  # noqa: E711
