@@ -12,8 +12,13 @@ _NAME = "zero-memory"
 
 
 def data_folder() -> str:
-    """The service's home: `$XDG_DATA_HOME/zero-memory`, or the platform's equivalent."""
+    """The default home: `$XDG_DATA_HOME/zero-memory`, or the platform's equivalent."""
     return _folder("XDG_DATA_HOME", ".local/share")
+
+
+def home_folder() -> str:
+    """The service's home that this machine uses: `ZM_DATA_DIR`, else `data_folder()`."""
+    return os.environ.get("ZM_DATA_DIR") or data_folder()
 
 
 def config_folder() -> str:

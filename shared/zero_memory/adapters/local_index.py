@@ -107,7 +107,8 @@ class LocalIndex:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._holder = FileLock(folder / "index.lock", mode=0o600, blocking=False)
             self._holder.acquire()
-            self._db = _connect(folder / "index.sqlite3")
+            self._database = folder / "index.sqlite3"
+            self._db = _connect(self._database)
             self._prepare()
             self._recover()
 
@@ -139,6 +140,7 @@ class LocalIndex:
     ) -> SearchAnswer:
         """Both legs exactly, over the filter's scopes as one corpus."""
         with _available():
+            self._must_be_there()
             with self._lock:
                 self._must_answer()
                 self._check_dimensions(len(vector))
@@ -297,6 +299,14 @@ class LocalIndex:
         if self._about(_INCOMPLETE) is not None:
             raise IndexUnavailable(_asks_for_reindex("building them was interrupted"))
 
+    def _must_be_there(self) -> None:
+        """What was removed is still open here, and would take changes that nobody finds again."""
+        if not self._database.exists():
+            raise IndexUnavailable(
+                "The search files were removed while the service ran: restart it, and it builds "
+                "them anew from the table."
+            )
+
     def _check_dimensions(self, dimensions: int) -> None:
         known = self._dimensions()
         if known not in (0, dimensions):
@@ -431,6 +441,7 @@ class LocalIndex:
     @contextmanager
     def _writing(self) -> "Generator[_Draft]":
         with self._lock, _available():
+            self._must_be_there()
             self._db.execute("BEGIN IMMEDIATE")
             draft = _Draft()
             try:

@@ -21,7 +21,7 @@ from zero_memory.client.failure import USAGE, Failure
 from zero_memory.client.people import print_answer, request, scope_parser, token_parser
 from zero_memory.contracts.errors import Refusal
 from zero_memory.memory.guard import refuse_secrets
-from zero_memory.places import data_folder
+from zero_memory.places import home_folder
 from zero_memory.ports.search_index import IndexUnavailable
 from zero_memory.ports.table import TableUnavailable
 from zero_memory.retrieval.reindexing import Progress, rebuild, reindex
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     options = parser("zm admin", "For whoever runs the service, at the table itself.")
     where = options.add_mutually_exclusive_group()
-    where.add_argument("--home", type=Path, default=Path(data_folder()), help="%(default)s")
+    where.add_argument("--home", type=Path, default=Path(home_folder()), help="%(default)s")
     where.add_argument("--table", help="a DynamoDB table, by your AWS credentials")
     options.add_argument(
         "--search-endpoint", metavar="URL", help="the table's OpenSearch domain, for reindex"

@@ -43,16 +43,15 @@ def call_tool(
     result = json_object(answer.body)
     if answer.status == _OK and result is not None:
         return result
-    if answer.status == _UNAUTHORIZED:
-        raise Failure("The service does not take this token. Store another: zm login URL")
-    raise Failure(words_of(result, answer.status))
+    raise Failure(words_of(result, answer.status, connection))
 
 
-def words_of(result: "Mapping[str, Any] | None", status: int) -> str:
+def words_of(result: "Mapping[str, Any] | None", status: int, connection: Connection) -> str:
     """What a person is told of an answer that is an error."""
     error = as_object((result or {}).get("error"))
     message = error.get("message") if error else None
-    return str(message) if message else f"The service answered HTTP {status}."
+    words = str(message) if message else f"The service answered HTTP {status}."
+    return f"{words} {connection.renewal}" if status == _UNAUTHORIZED else words
 
 
 def json_object(text: bytes) -> "dict[str, Any] | None":

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from zero_memory.client.api import as_object, json_object, post, words_of
-from zero_memory.client.connection import find_connection
+from zero_memory.client.connection import Connection, find_connection
 from zero_memory.client.failure import USAGE, Failure
 from zero_memory.client.wire import Answer
 
@@ -61,12 +61,13 @@ class Bridge:
         request_id = message.get("id")
         expects = "id" in message and "method" in message
         try:
-            answer = post(find_connection(), "/mcp", line.strip(), self._headers(message))
+            connection = find_connection()
+            answer = post(connection, "/mcp", line.strip(), self._headers(message))
         except Failure as failure:
             print(f"zm: {failure}", file=sys.stderr)
             return _error(request_id, _INTERNAL_ERROR, str(failure)) if expects else None
         self._remember(message, answer)
-        return _reply(request_id, answer) if expects else None
+        return _reply(request_id, answer, connection) if expects else None
 
     def _headers(self, message: "dict[str, Any]") -> dict[str, str]:
         """What the message says, repeated in headers, as its revision asks."""
@@ -96,11 +97,11 @@ class Bridge:
             self._session = answer.headers.get("mcp-session-id")
 
 
-def _reply(request_id: "Any", answer: Answer) -> bytes:
+def _reply(request_id: "Any", answer: Answer, connection: Connection) -> bytes:
     value = json_object(answer.body)
     if value is not None and "jsonrpc" in value:
         return _line(value)
-    return _error(request_id, _INTERNAL_ERROR, words_of(value, answer.status))
+    return _error(request_id, _INTERNAL_ERROR, words_of(value, answer.status, connection))
 
 
 def _header(value: str) -> str:

@@ -9,15 +9,19 @@ import os
 import socket
 
 from zero_memory.client.failure import UNREACHABLE, Failure
-from zero_memory.places import config_folder, data_folder
+from zero_memory.places import config_folder, home_folder
 
 
 class Connection:
-    """A service's base URL and the token for it. `home` is its folder when it runs here."""
+    """A service's base URL and the token for it. `home` is its folder when it runs here.
 
-    def __init__(self, url: str, token: str, home: str | None = None) -> None:
+    `renewal` says what to do when the service does not take the token.
+    """
+
+    def __init__(self, url: str, token: str, renewal: str, home: str | None = None) -> None:
         self.url = url
         self.token = token
+        self.renewal = renewal
         self.home = home
 
 
@@ -28,17 +32,17 @@ def login_file() -> str:
 
 def find_connection() -> Connection:
     """The service to talk to. Raises Failure when none is known."""
-    url = os.environ.get("ZM_URL")
+    url, token = os.environ.get("ZM_URL"), os.environ.get("ZM_TOKEN")
+    if url and token:
+        return Connection(url.rstrip("/"), token, "It is the one in ZM_TOKEN.")
     if url:
-        return Connection(url.rstrip("/"), os.environ.get("ZM_TOKEN", ""))
-    home = os.environ.get("ZM_DATA_DIR")
-    if home:
-        return _local(home)
-    try:
-        stored = json.loads(read(login_file()))
-    except FileNotFoundError:
-        return _local(data_folder())
-    return Connection(stored["url"], stored["token"])
+        raise Failure(
+            "ZM_URL is set without ZM_TOKEN: set both, or neither to use what zm login stored.",
+            exit_code=UNREACHABLE,
+        )
+    if os.environ.get("ZM_DATA_DIR"):
+        return _local(home_folder())
+    return _logged_in() or _local(home_folder())
 
 
 def machine() -> str:
@@ -47,17 +51,41 @@ def machine() -> str:
     return "".join(each if each.isascii() and each.isprintable() else "-" for each in name)[:200]
 
 
+def _logged_in() -> Connection | None:
+    """What `zm login` stored, None when it was never run here."""
+    try:
+        stored = json.loads(read(login_file()))
+        url, token = stored["url"], stored["token"]
+    except FileNotFoundError:
+        return None
+    except (ValueError, LookupError, TypeError):
+        raise Failure(
+            f"{login_file()} can't be read. Write it anew with: zm login URL",
+            exit_code=UNREACHABLE,
+        ) from None
+    return Connection(url, token, f"Store another with: zm login {url}")
+
+
 def _local(home: str) -> Connection:
     try:
         ready = json.loads(read(os.path.join(home, "serve.json")))
-        token = read(ready["token_file"]).strip()
     except FileNotFoundError:
         raise Failure(
             f"No service runs in {home}. Start it with: zm serve\n"
             "    To use another one: zm login URL",
             exit_code=UNREACHABLE,
         ) from None
-    return Connection(ready["api_url"], token, home)
+    token_file = ready["token_file"]
+    try:
+        token = read(token_file).strip()
+    except FileNotFoundError:
+        raise Failure(
+            f"The access token's file {token_file} is gone. Stop zm serve and start it again: it "
+            "makes a new one.",
+            exit_code=UNREACHABLE,
+        ) from None
+    renewal = f"It is the one in {token_file}; delete that file and start zm serve again."
+    return Connection(ready["api_url"], token, renewal, home)
 
 
 def read(path: str) -> str:

@@ -21,7 +21,7 @@ def main(arguments: Sequence[str]) -> int:
     options.add_argument("url", help="the service's base URL, as in https://memory.example.com")
     chosen = options.parse_args(arguments)
     url = str(chosen.url).rstrip("/").removesuffix("/mcp")
-    connection = Connection(url, _token())
+    connection = Connection(url, _token(), "Nothing was stored.")
     call_tool(connection, "describe_scope", {})
     _store(connection)
     print(f"Connected to {url}; stored in {login_file()}")

@@ -1,5 +1,6 @@
 """`zm serve`: runs the service here, and says where it is."""
 
+import argparse
 import logging
 import os
 import shlex
@@ -7,22 +8,24 @@ import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from zero_memory.client.arguments import parser
-from zero_memory.local.home import CannotServe, Ready
-from zero_memory.local.serve import serve
-from zero_memory.places import data_folder
+from zero_memory.places import home_folder
+
+if TYPE_CHECKING:
+    from zero_memory.local.home import Ready
 
 DEFAULT_PORT = 8737
 """In no registry of services; fixed, since clients keep the URL in their configuration."""
+_LAST_PORT = 65_535
 
 
 def main(arguments: Sequence[str]) -> int:
     """Run until it is stopped; answers the exit code."""
     options = parser("zm serve", "The whole service on this machine, on the loopback interface.")
     options.add_argument(
-        "--home", type=Path, default=Path(data_folder()), help="where the data lies (%(default)s)"
+        "--home", type=Path, default=Path(home_folder()), help="where the data lies (%(default)s)"
     )
     options.add_argument(
         "--port", type=_port, default=DEFAULT_PORT, help="0: any free one (%(default)s)"
@@ -32,12 +35,27 @@ def main(arguments: Sequence[str]) -> int:
         action="store_true",
         help="standard output gets one line of JSON when ready: mcp_url, api_url, token_file, pid",
     )
+    options.add_argument(
+        "--log",
+        action=argparse.BooleanOptionalAction,
+        default=not sys.stderr.isatty(),
+        help="every call as a line of JSON on standard error (unless that is a terminal)",
+    )
     chosen = options.parse_args(arguments)
+    # A wrong command line is told at once: what follows takes seconds to import.
+    from zero_memory.local.home import CannotServe
+    from zero_memory.local.serve import serve
+
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
     say = _as_json if chosen.json else _for_people
     with _standard_output() as out:
         try:
-            serve(chosen.home, chosen.port, lambda ready: print(say(ready), file=out, flush=True))
+            serve(
+                chosen.home,
+                chosen.port,
+                lambda ready: print(say(ready), file=out, flush=True),
+                log_calls=chosen.log,
+            )
         except CannotServe as refused:
             print(f"zm: {refused}", file=sys.stderr)
             return 1
@@ -45,10 +63,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _port(text: str) -> int:
-    number = int(text)
-    if not 0 <= number <= 65_535:  # noqa: PLR2004 - the range of ports
-        raise ValueError
-    return number
+    if text.isdecimal() and int(text) <= _LAST_PORT:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"a port is a number from 0 to {_LAST_PORT}, not {text!r}")
 
 
 @contextmanager
@@ -60,11 +77,11 @@ def _standard_output() -> Generator[TextIO]:
         yield out
 
 
-def _as_json(ready: Ready) -> str:
+def _as_json(ready: "Ready") -> str:
     return ready.as_json()
 
 
-def _for_people(ready: Ready) -> str:
+def _for_people(ready: "Ready") -> str:
     return f"""zero-memory is ready.
 
   MCP    {ready.mcp_url}

@@ -42,7 +42,7 @@ def call(connection: Connection, tool: str, arguments: "Mapping[str, object]") -
             break
         error = as_object((result or {}).get("error")) or {}
         time.sleep((as_object(error.get("details")) or {}).get("retry_after_s", 1))
-    message = words_of(result, answer.status)
+    message = words_of(result, answer.status, connection)
     raise Invalid(message) if answer.status == _INVALID else Failure(message)
 
 

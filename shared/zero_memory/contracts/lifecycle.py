@@ -24,6 +24,7 @@ class ReviseArguments(Arguments):
 
     memory_id: MemoryId
     content: Annotated[Content, Field(description="The whole corrected statement, in English.")]
+    thread: ThreadToken | None = None
 
 
 class ReviseResult(Result):
@@ -48,6 +49,7 @@ class CloseLoopArguments(Arguments):
         Content | None,
         Field(description="What came of it, as a statement of its own; stored as a fact."),
     ] = None
+    thread: ThreadToken | None = None
 
 
 class CloseLoopResult(Result):
@@ -71,6 +73,7 @@ class ChallengeArguments(Arguments):
         NotBlank,
         Field(description="What speaks against it: output, a quotation, a path, a memory's id."),
     ] = None
+    thread: ThreadToken | None = None
 
 
 class ChallengeResult(Result):
@@ -90,6 +93,7 @@ class LinkArguments(Arguments):
     dst: MemoryId
     type: LinkType
     reason: Reason | None = None
+    thread: ThreadToken | None = None
 
 
 class EraseArguments(Arguments):
@@ -99,6 +103,7 @@ class EraseArguments(Arguments):
     confirm: Annotated[
         MemoryId, Field(description="The same id again: this can't be undone by anybody.")
     ]
+    thread: ThreadToken | None = None
 
 
 class EraseResult(Result):
@@ -115,6 +120,7 @@ class MoveArguments(Arguments):
     ids: Annotated[list[MemoryId], Field(min_length=1, max_length=MAX_MOVED)]
     scope: ScopeName | None = None
     project_hint: ProjectHint | None = None
+    thread: ThreadToken | None = None
 
 
 class Moved(Result):
@@ -187,6 +193,7 @@ class HistoryArguments(Arguments):
     memory_id: MemoryId
     limit: Annotated[int, Field(ge=1, le=200)] = 50
     cursor: Annotated[str, StringConstraints(min_length=1, max_length=4_000)] | None = None
+    thread: ThreadToken | None = None
 
 
 class LifeSpan(Result):

@@ -219,6 +219,7 @@ class ForgetArguments(Arguments):
 
     memory_id: MemoryId
     reason: Reason
+    thread: ThreadToken | None = None
 
 
 class RestoreArguments(Arguments):
@@ -228,6 +229,7 @@ class RestoreArguments(Arguments):
     audit_id: Annotated[str, StringConstraints(pattern=r"^aud_[0-9A-HJKMNP-TV-Z]{26}$")] | None = (
         None
     )
+    thread: ThreadToken | None = None
 
 
 class StateResult(Result):

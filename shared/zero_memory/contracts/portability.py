@@ -88,6 +88,7 @@ class ExportArguments(Arguments):
     ] = "inline"
     limit: Annotated[int, Field(ge=1, le=MAX_EXPORTED)] = 100
     cursor: Annotated[str, StringConstraints(min_length=1, max_length=4_000)] | None = None
+    thread: ThreadToken | None = None
 
 
 class ExportedFile(Result):

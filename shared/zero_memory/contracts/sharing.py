@@ -1,6 +1,6 @@
 """Arguments and results of the tools that share memories."""
 
-from zero_memory.contracts.memory import ScopeName
+from zero_memory.contracts.memory import ScopeName, ThreadToken
 from zero_memory.contracts.model import Arguments, MemoryId, Result
 
 
@@ -9,6 +9,7 @@ class ShareArguments(Arguments):
 
     memory_id: MemoryId
     scope: ScopeName
+    thread: ThreadToken | None = None
 
 
 class UnshareArguments(Arguments):
@@ -16,6 +17,7 @@ class UnshareArguments(Arguments):
 
     memory_id: MemoryId
     scope: ScopeName | None = None
+    thread: ThreadToken | None = None
 
 
 class SharingResult(Result):

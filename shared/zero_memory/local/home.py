@@ -1,6 +1,7 @@
 """The folder of one machine's service: who holds it, whose it is, and how clients find it."""
 
 import json
+import logging
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -12,13 +13,16 @@ from zero_memory.local.files import write_atomically
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import Table
 from zero_memory.scopes.identity import list_people, make_person, make_token
-from zero_memory.scopes.model import GRANTS, Person
+from zero_memory.scopes.model import GRANTS, Person, Token
+from zero_memory.scopes.secret import presented
 
 TOKEN_FILE = "token"  # noqa: S105 - a file's name
 READY_FILE = "serve.json"
 PERSON_FILE = "person.json"
 FAILURES_FILE = "failures.json"
 LOCK_FILE = "serve.lock"
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -86,35 +90,51 @@ def announced(home: Path, ready: Ready) -> Generator[None]:
 def first_start(home: Path, table: Table, clock: Clock) -> Path:
     """The file with the access token of this machine's person; makes both when they are not there.
 
-    A token file that was deleted is made anew, with a new token for the same person. Raises
-    CannotServe.
+    A token that the table does not know, or whose file was deleted, is made anew for the same
+    person, and a new person where the account of the last one was deleted. Raises CannotServe.
     """
     token_file = home / TOKEN_FILE
-    if not token_file.exists():
-        token = make_token(
-            table, clock, _person(home, table, clock), label="this machine", grants=GRANTS
-        )
+    if not _is_known(token_file, table):
+        person = _person(home, table, clock)
+        token = make_token(table, clock, person, label="this machine", grants=GRANTS)
         write_atomically(token_file, token + "\n")
     return token_file
 
 
+def _is_known(token_file: Path, table: Table) -> bool:
+    try:
+        shown = presented("zmt", token_file.read_text(encoding="utf-8").strip())
+    except (FileNotFoundError, UnicodeDecodeError):
+        return False
+    return shown is not None and table.get(Token, shown.public_id) is not None
+
+
 def _person(home: Path, table: Table, clock: Clock) -> Person:
     path = home / PERSON_FILE
+    gone = False
     if path.exists():
         known = table.get(Person, json.loads(path.read_text(encoding="utf-8"))["person"])
         if known is not None:
             return known
-        raise CannotServe(
-            f"{path} names a person whom the table beside it does not know. "
-            "Restore the folder from one backup, or start with another --home."
-        )
+        if _people(table):
+            raise CannotServe(
+                f"{path} names a person whom the table beside it does not know. If that account "
+                "was deleted, delete the file, or write the id of another into it (zm admin "
+                "people). Otherwise restore the folder from one backup."
+            )
+        gone = True
     person = _only_person(home, table) or make_person(table, clock)
     write_atomically(path, json.dumps({"person": person.person}))
+    if gone:
+        _logger.warning(
+            "the table knows nobody any more, since the account was deleted or the table is new: "
+            "made a new person, %s, with a new token",
+            person.person,
+        )
     return person
 
 
-def _only_person(home: Path, table: Table) -> Person | None:
-    """The person of a table that was put back without its folder; None in a new table."""
+def _people(table: Table) -> list[Person]:
     people: list[Person] = []
     after: str | None = None
     while True:
@@ -122,7 +142,12 @@ def _only_person(home: Path, table: Table) -> Person | None:
         people += page.records
         after = page.next
         if after is None:
-            break
+            return people
+
+
+def _only_person(home: Path, table: Table) -> Person | None:
+    """The person of a table that was put back without its folder; None in a new table."""
+    people = _people(table)
     if len(people) > 1:
         raise CannotServe(
             f"The table in {home} knows several people, and {PERSON_FILE} is missing, which says "

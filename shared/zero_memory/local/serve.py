@@ -40,16 +40,20 @@ HOST = "127.0.0.1"
 HANDLER_THREADS = 16
 
 
-def serve(home: Path, port: int, announce: Callable[[Ready], None]) -> None:
+def serve(
+    home: Path, port: int, announce: Callable[[Ready], None], *, log_calls: bool = True
+) -> None:
     """Run until SIGTERM or SIGINT. `announce` is called once, when the first request can come.
 
-    `home` is made when it is not there; port 0 is any free one. Raises CannotServe.
+    `home` is made when it is not there; port 0 is any free one. Without `log_calls` only what goes
+    wrong is logged. Raises CannotServe.
     """
     home = home.absolute()
     with ExitStack() as stack:
         stack.enter_context(hold(home))
         listener = stack.enter_context(_listen(port))
-        services = bootstrap.use(read_settings(home="local", data_dir=home))
+        quiet = {} if log_calls else {"log_level": "WARNING"}
+        services = bootstrap.use(read_settings(home="local", data_dir=home, **quiet))
         table = _local_table(services)
         stack.callback(table.close)
         try:

@@ -14,6 +14,7 @@ from zero_memory.memory.write import Destination, Draft, Submission, Written, mu
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import LimitExceeded, Table
 from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.session import Session
 
 
 def revise(
@@ -25,7 +26,7 @@ def revise(
     memory_id: str,
     content: str,
     read_passage: Callable[[str], Passage],
-    conversation: str | None = None,
+    session: Session,
 ) -> Written:
     """Put a corrected wording in a memory's place: same scope, kind, entities, links and shares.
 
@@ -48,9 +49,7 @@ def revise(
         gesture="revise",
         all_or_none=True,
     )
-    submission = Submission(
-        caller, rights, draft, Destination(meta.scope, meta.owner, conversation)
-    )
+    submission = Submission(caller, rights, draft, _destination(meta, session))
     try:
         return remember(table, clock, submission, read_passage)
     except LimitExceeded:
@@ -69,7 +68,7 @@ def close_with_outcome(
     memory_id: str,
     outcome: str,
     read_passage: Callable[[str], Passage],
-    conversation: str | None = None,
+    session: Session,
 ) -> Written:
     """Close a loop and store what came of it, as a fact in the loop's place.
 
@@ -90,8 +89,14 @@ def close_with_outcome(
         gesture="close",
         all_or_none=True,
     )
-    to = Destination(meta.scope, meta.owner, conversation)
-    return remember(table, clock, Submission(caller, rights, draft, to), read_passage)
+    submission = Submission(caller, rights, draft, _destination(meta, session))
+    return remember(table, clock, submission, read_passage)
+
+
+def _destination(meta: Meta, session: Session) -> Destination:
+    """Where the memory is, from the conversation that asks, when it named itself."""
+    thread = session.thread if session.conversation else None
+    return Destination(meta.scope, meta.owner, session.conversation, thread)
 
 
 def _entities(table: Table, meta: Meta) -> tuple[str, ...]:

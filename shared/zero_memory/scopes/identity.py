@@ -85,11 +85,11 @@ class TokenMemory:
 PROCESS_MEMORY = TokenMemory()
 
 
-def _refused() -> Refusal:
-    return unauthorized(
-        "This needs a valid access token: send `Authorization: Bearer zmt_…`. The token sent is "
-        "unknown, expired or revoked; ask whoever runs the service for a new one."
-    )
+_RENEWAL = "Ask whoever runs the service for a new one, or make one with another of yours."
+
+
+def _refused(why: str = "is not known here") -> Refusal:
+    return unauthorized(f"The access token {why}. {_RENEWAL}")
 
 
 def authenticate(
@@ -97,7 +97,8 @@ def authenticate(
 ) -> Caller:
     """Who holds this token.
 
-    Raises unauthorized, in the same words and after the same comparison whatever is wrong.
+    Raises unauthorized, in the same words and after the same comparison whatever is wrong; whoever
+    holds the secret alone is told that it was revoked or expired.
     """
     now = clock.now()
     shown = presented("zmt", token)
@@ -106,10 +107,12 @@ def authenticate(
     known = _read(table, memory, shown.public_id, now)
     row = known.token
     proven = shown.proves(None if row is None else row.secret_sha256)
-    if row is None or not proven or row.revoked_at is not None:
+    if row is None or not proven:
         raise _refused()
+    if row.revoked_at is not None:
+        raise _refused("was revoked")
     if row.valid_until is not None and row.valid_until <= now:
-        raise _refused()
+        raise _refused("has expired")
     return Caller(
         row.person, row.principal, frozenset(row.grants), calls_a_minute=known.calls_a_minute
     )

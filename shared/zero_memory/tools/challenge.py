@@ -17,7 +17,8 @@ def run(services: Services, caller: Caller, arguments: ChallengeArguments) -> Ch
         for name, text in (("reason", arguments.reason), ("evidence", arguments.evidence))
         if text is not None
     )
-    rights = stand(services, caller).rights()
+    standing = stand(services, caller, thread=arguments.thread)
+    rights = standing.rights()
     outcome = state.challenge(
         services.table,
         services.clock,
@@ -26,6 +27,7 @@ def run(services: Services, caller: Caller, arguments: ChallengeArguments) -> Ch
         memory_id=arguments.memory_id,
         reason=arguments.reason,
         evidence=arguments.evidence,
+        conversation=standing.session.conversation,
     )
     meta, audit = outcome.meta, outcome.audit
     if meta.dispute is None:

@@ -2,7 +2,6 @@
 
 from zero_memory.contracts.lifecycle import CloseLoopArguments, CloseLoopResult
 from zero_memory.memory.guard import refuse_secrets
-from zero_memory.memory.rights import Rights
 from zero_memory.memory.state import close
 from zero_memory.memory.succession import close_with_outcome
 from zero_memory.retrieval.passages import read_passage
@@ -17,10 +16,19 @@ def run(services: Services, caller: Caller, arguments: CloseLoopArguments) -> Cl
     """Close a loop, and store what came of it when that is said."""
     if arguments.outcome is not None:
         refuse_secrets([("outcome", arguments.outcome)])
-    rights = stand(services, caller).rights()
+    standing = stand(services, caller, thread=arguments.thread)
+    rights = standing.rights()
     if arguments.outcome is None:
         outcome_id = None
-        audit_id = _close(services, caller, rights, arguments.memory_id)
+        outcome = close(
+            services.table,
+            services.clock,
+            caller=caller,
+            rights=rights,
+            memory_id=arguments.memory_id,
+            conversation=standing.session.conversation,
+        )
+        audit_id = outcome.audit.audit_id if outcome.audit else None
     else:
         written = close_with_outcome(
             services.table,
@@ -30,6 +38,7 @@ def run(services: Services, caller: Caller, arguments: CloseLoopArguments) -> Cl
             memory_id=arguments.memory_id,
             outcome=arguments.outcome,
             read_passage=lambda text: read_passage(services.embedder, text),
+            session=standing.session,
         )
         outcome_id = written.memory_id
         audit_id = next(iter(written.audits), None)
@@ -40,13 +49,6 @@ def run(services: Services, caller: Caller, arguments: CloseLoopArguments) -> Cl
         outcome_id=outcome_id,
         audit_id=audit_id,
     )
-
-
-def _close(services: Services, caller: Caller, rights: Rights, memory_id: str) -> str | None:
-    outcome = close(
-        services.table, services.clock, caller=caller, rights=rights, memory_id=memory_id
-    )
-    return outcome.audit.audit_id if outcome.audit else None
 
 
 TOOL = Tool(

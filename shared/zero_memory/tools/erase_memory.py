@@ -15,7 +15,7 @@ def run(services: Services, caller: Caller, arguments: EraseArguments) -> EraseR
     """Erase a memory from the table, from the index, and from every file of this home."""
     if arguments.confirm != arguments.memory_id:
         raise validation_failed("confirm must repeat memory_id; nothing was erased.")
-    rights = stand(services, caller).rights()
+    rights = stand(services, caller, thread=arguments.thread).rights()
     kept = erase(
         services.table,
         services.clock,

@@ -34,7 +34,7 @@ _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 def run(services: Services, caller: Caller, arguments: ExportArguments) -> ExportResult:
     """One page of the caller's memories."""
-    standing = stand(services, caller)
+    standing = stand(services, caller, thread=arguments.thread)
     as_markdown = arguments.format == "markdown"
     limits = ExportLimits(
         memories=arguments.limit,
@@ -103,7 +103,7 @@ def _zipped(files: Sequence[ExportedFile]) -> bytes:
 
 def _query(arguments: ExportArguments) -> dict[str, object]:
     """What a cursor is bound to: everything but where and how far one reads on."""
-    return arguments.model_dump(mode="json", exclude={"cursor", "limit", "deliver"})
+    return arguments.model_dump(mode="json", exclude={"cursor", "limit", "deliver", "thread"})
 
 
 def _behind(services: Services, caller: Caller, arguments: ExportArguments) -> str | None:

@@ -13,7 +13,8 @@ from zero_memory.tools.tool import Annotations, Tool
 def run(services: Services, caller: Caller, arguments: ForgetArguments) -> StateResult:
     """Make a memory no longer hold."""
     refuse_secrets([("reason", arguments.reason)])
-    rights = stand(services, caller).rights()
+    standing = stand(services, caller, thread=arguments.thread)
+    rights = standing.rights()
     outcome = state.forget(
         services.table,
         services.clock,
@@ -21,6 +22,7 @@ def run(services: Services, caller: Caller, arguments: ForgetArguments) -> State
         rights=rights,
         memory_id=arguments.memory_id,
         reason=arguments.reason,
+        conversation=standing.session.conversation,
     )
     return state_result(outcome, rights)
 

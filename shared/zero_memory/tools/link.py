@@ -15,7 +15,8 @@ def run(services: Services, caller: Caller, arguments: LinkArguments) -> StateRe
     """Link two memories; the answer is about the one that changed."""
     if arguments.reason is not None:
         refuse_secrets([("reason", arguments.reason)])
-    rights = stand(services, caller).rights()
+    standing = stand(services, caller, thread=arguments.thread)
+    rights = standing.rights()
     outcome = link(
         services.table,
         services.clock,
@@ -25,6 +26,7 @@ def run(services: Services, caller: Caller, arguments: LinkArguments) -> StateRe
         target=arguments.dst,
         link_type=arguments.type,
         reason=arguments.reason,
+        conversation=standing.session.conversation,
     )
     return state_result(outcome, rights)
 

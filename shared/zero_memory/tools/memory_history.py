@@ -34,7 +34,7 @@ _OF_PLACES = ("owner", "timeline")
 
 def run(services: Services, caller: Caller, arguments: HistoryArguments) -> HistoryResult:
     """What became of a memory."""
-    rights = stand(services, caller).rights()
+    rights = stand(services, caller, thread=arguments.thread).rights()
     query: dict[str, object] = {"memory_id": arguments.memory_id}
     after = None
     if arguments.cursor is not None:

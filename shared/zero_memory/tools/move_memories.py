@@ -4,7 +4,6 @@ from zero_memory.contracts.errors import Refusal, validation_failed
 from zero_memory.contracts.lifecycle import MoveArguments, Moved, MoveResult, NotMoved
 from zero_memory.memory.guard import refuse_secrets
 from zero_memory.memory.moving import move
-from zero_memory.memory.rights import Rights
 from zero_memory.scopes.access import can_write
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.hints import strip_credentials
@@ -20,7 +19,7 @@ def run(services: Services, caller: Caller, arguments: MoveArguments) -> MoveRes
     hint = arguments.project_hint and strip_credentials(arguments.project_hint)
     named = (("scope", arguments.scope), ("project_hint", hint))
     refuse_secrets((name, text) for name, text in named if text is not None)
-    standing = stand(services, caller)
+    standing = stand(services, caller, thread=arguments.thread)
     to = _target(services, caller, standing, arguments)
     can_write(to)
     rights = standing.with_project(to).rights()
@@ -29,14 +28,23 @@ def run(services: Services, caller: Caller, arguments: MoveArguments) -> MoveRes
     failed: list[NotMoved] = []
     for memory_id in dict.fromkeys(arguments.ids):
         try:
-            audit_id = _move(services, caller, rights, memory_id, to)
+            outcome = move(
+                services.table,
+                services.clock,
+                caller=caller,
+                rights=rights,
+                memory_id=memory_id,
+                scope=to.scope,
+                owner=to.owner,
+                conversation=standing.session.conversation,
+            )
         except Refusal as refusal:
             failed.append(NotMoved(id=memory_id, code=refusal.code, message=refusal.message))
         else:
-            if audit_id is None:
+            if outcome.audit is None:
                 unchanged.append(memory_id)
             else:
-                moved.append(Moved(id=memory_id, audit_id=audit_id))
+                moved.append(Moved(id=memory_id, audit_id=outcome.audit.audit_id))
     return MoveResult(scope=to.path, moved=moved, unchanged=unchanged, failed=failed)
 
 
@@ -49,21 +57,6 @@ def _target(
         return standing.access.must(arguments.scope)
     hint = arguments.project_hint or ""
     return open_project(services.table, services.clock, standing.access, hint, caller.machine)
-
-
-def _move(
-    services: Services, caller: Caller, rights: Rights, memory_id: str, to: Membership
-) -> str | None:
-    outcome = move(
-        services.table,
-        services.clock,
-        caller=caller,
-        rights=rights,
-        memory_id=memory_id,
-        scope=to.scope,
-        owner=to.owner,
-    )
-    return outcome.audit.audit_id if outcome.audit else None
 
 
 TOOL = Tool(

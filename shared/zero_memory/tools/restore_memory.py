@@ -11,7 +11,8 @@ from zero_memory.tools.tool import Annotations, Tool
 
 def run(services: Services, caller: Caller, arguments: RestoreArguments) -> StateResult:
     """Undo what made a memory invalid, or one recorded change of it."""
-    rights = stand(services, caller).rights()
+    standing = stand(services, caller, thread=arguments.thread)
+    rights = standing.rights()
     outcome = state.restore(
         services.table,
         services.clock,
@@ -19,6 +20,7 @@ def run(services: Services, caller: Caller, arguments: RestoreArguments) -> Stat
         rights=rights,
         memory_id=arguments.memory_id,
         audit_id=arguments.audit_id,
+        conversation=standing.session.conversation,
     )
     return state_result(outcome, rights)
 

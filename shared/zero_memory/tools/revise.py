@@ -14,7 +14,8 @@ from zero_memory.tools.tool import Annotations, Tool
 def run(services: Services, caller: Caller, arguments: ReviseArguments) -> ReviseResult:
     """Put a corrected wording in a memory's place."""
     refuse_secrets([("content", arguments.content)])
-    rights = stand(services, caller).rights()
+    standing = stand(services, caller, thread=arguments.thread)
+    rights = standing.rights()
     written = revise(
         services.table,
         services.clock,
@@ -23,6 +24,7 @@ def run(services: Services, caller: Caller, arguments: ReviseArguments) -> Revis
         memory_id=arguments.memory_id,
         content=arguments.content,
         read_passage=lambda text: read_passage(services.embedder, text),
+        session=standing.session,
     )
     return ReviseResult(
         id=written.memory_id,

@@ -13,7 +13,7 @@ from zero_memory.tools.tool import Annotations, Tool
 
 def run(services: Services, caller: Caller, arguments: ShareArguments) -> SharingResult:
     """Let the readers of a team or project read a memory."""
-    standing = stand(services, caller)
+    standing = stand(services, caller, thread=arguments.thread)
     to = standing.access.must(arguments.scope)
     if to.kind not in {"project", "team"}:
         raise validation_failed(
@@ -29,6 +29,7 @@ def run(services: Services, caller: Caller, arguments: ShareArguments) -> Sharin
         rights=rights,
         memory_id=arguments.memory_id,
         scope=to.scope,
+        conversation=standing.session.conversation,
     )
     return sharing_result(outcome, rights)
 

@@ -11,7 +11,7 @@ from zero_memory.tools.tool import Annotations, Tool
 
 def run(services: Services, caller: Caller, arguments: UnshareArguments) -> SharingResult:
     """End the sharing of a memory."""
-    standing = stand(services, caller)
+    standing = stand(services, caller, thread=arguments.thread)
     named = arguments.scope
     rights = standing.rights()
     outcome = unshare(
@@ -21,6 +21,7 @@ def run(services: Services, caller: Caller, arguments: UnshareArguments) -> Shar
         rights=rights,
         memory_id=arguments.memory_id,
         scope=None if named is None else standing.access.must(named).scope,
+        conversation=standing.session.conversation,
     )
     return sharing_result(outcome, rights)
 

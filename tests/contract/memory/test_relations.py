@@ -1,5 +1,7 @@
 """Linking, challenging and moving memories, and what they are about, by the tools."""
 
+from typing import Any
+
 import pytest
 
 from tests.clock import ManualClock
@@ -19,13 +21,20 @@ from zero_memory.memory.model import (
 )
 from zero_memory.tools import (
     challenge,
+    close_loop,
     entities,
+    erase_memory,
+    forget,
     link,
     memory_history,
     move_memories,
+    recall,
     restore_memory,
     revise,
+    share,
+    unshare,
 )
+from zero_memory.tools.catalogue import TOOLS
 
 NOBODY = "mem_00000000000000000000000000"
 
@@ -318,3 +327,35 @@ def test_history_shows_nothing_that_the_caller_may_not_see(ada: Someone, ben: So
     entry = ben.calls(memory_history.TOOL, memory_id=moved).audit[0]
     assert entry.before == {"scope": None}
     assert entry.after == {"scope": shared.path}
+
+
+def test_every_change_says_in_which_conversation_it_was_made(ada: Someone):
+    thread = ada.calls(recall.TOOL, query="anything").session.thread
+    at = f"{ada.principal}#{thread}"
+    api, other, loop = ada.project("api"), ada.knows("two"), ada.knows("Oil it", kind="task")
+    memory_id = ada.knows("one")
+
+    def change(tool: Any, **arguments: Any) -> Any:
+        return ada.calls(tool, thread=thread, **arguments)
+
+    change(challenge.TOOL, memory_id=memory_id, reason="it failed")
+    change(link.TOOL, src=memory_id, dst=other, type="relates_to")
+    change(share.TOOL, memory_id=memory_id, scope=api.path)
+    change(unshare.TOOL, memory_id=memory_id)
+    change(move_memories.TOOL, ids=[memory_id], scope=api.path)
+    change(forget.TOOL, memory_id=memory_id, reason="outdated")
+    change(restore_memory.TOOL, memory_id=memory_id)
+    revised = change(revise.TOOL, memory_id=memory_id, content="one, corrected").id
+    closed = change(close_loop.TOOL, memory_id=loop, outcome="It is oiled").outcome_id
+
+    changes = [*ada.audits(memory_id)[1:], *ada.audits(loop)[1:], *ada.audits(revised)]
+    assert len(changes) == 10
+    assert {each.conversation for each in changes} == {at}
+    assert {ada.meta(revised).thread, ada.meta(closed).thread} == {thread}
+    change(memory_history.TOOL, memory_id=revised)
+    change(erase_memory.TOOL, memory_id=revised, confirm=revised)
+
+
+def test_every_tool_of_an_agents_takes_its_thread():
+    threadless = {tool.name for tool in TOOLS if "thread" not in tool.input.model_fields}
+    assert threadless == {"delete_account"}

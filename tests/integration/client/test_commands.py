@@ -239,6 +239,40 @@ def test_without_a_service_one_is_told_how_to_start_it(
     assert "Traceback" not in failed.stderr
 
 
+def broken(place: Path, service: Service, **files: str) -> str:
+    """A home beside a service's, with these files; its announcement names a token file there."""
+    place.mkdir()
+    ready = {**service.ready, "token_file": str(place / "token")}
+    (place / "serve.json").write_text(json.dumps(ready), encoding="utf-8")
+    for name, text in files.items():
+        (place / name).write_text(text, encoding="utf-8")
+    return str(place)
+
+
+def test_a_token_that_is_not_taken_is_told_with_its_place(
+    service: Service, nowhere: dict[str, str], tmp_path: Path
+) -> None:
+    api_url, missing, strange = service.ready["api_url"], tmp_path / "one", tmp_path / "two"
+    login = tmp_path / "config" / "zero-memory" / "login.json"
+    login.parent.mkdir(parents=True)
+    login.write_text("{", encoding="utf-8")
+    ways = {
+        "ZM_TOKEN": {"ZM_URL": api_url, "ZM_TOKEN": "zmt_wrong"},
+        "without ZM_TOKEN": {"ZM_URL": api_url},
+        f"{missing / 'token'} is gone": {"ZM_DATA_DIR": broken(missing, service)},
+        f"the one in {strange / 'token'}": {
+            "ZM_DATA_DIR": broken(strange, service, token="zmt_wrong")
+        },
+        "login.json can't be read": {},
+    }
+
+    for told, way in ways.items():
+        failed = zm("recall", "x", environment={**nowhere, **way})
+        assert failed.returncode != 0
+        assert told in failed.stderr
+        assert "Traceback" not in failed.stderr
+
+
 def test_a_service_that_was_killed_is_no_traceback(
     service: Service, nowhere: dict[str, str], tmp_path: Path
 ) -> None:

@@ -46,6 +46,24 @@ def put_back(home: Path, before: Path) -> None:
     shutil.copytree(before, home / "index")
 
 
+def test_search_files_removed_under_a_running_service_are_missed_and_come_with_the_next(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    with running(home) as service:
+        early = remember(service, FACTS[0])
+        wait_until_settled(home)
+        shutil.rmtree(home / "index")
+        late = remember(service, FACTS[1])
+        answer = service.call("recall", {"query": FACTS[1]}).json()
+        assert [hit["id"] for hit in answer["hits"]] == [late]
+        assert "restart it" in answer["degraded_reason"]
+        service.stop()
+    with running(home) as service:
+        assert finds(service, FACTS[0])[0] == early
+        assert finds(service, FACTS[1])[0] == late
+
+
 @pytest.mark.parametrize("harm", [delete, put_back])
 def test_search_files_that_are_gone_or_old_are_built_again(
     tmp_path: Path, harm: Callable[[Path, Path], None]

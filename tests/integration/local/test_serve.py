@@ -5,13 +5,15 @@ import os
 import shutil
 import stat
 import subprocess
+import sys
 from pathlib import Path
 from typing import IO, cast
 
 import httpx
+import pytest
 
 from tests.samples import REPOSITORY
-from tests.service import ZM, Service, running
+from tests.service import ZM, Service, running, started
 from zero_memory.local.deployment import read_deployment
 
 
@@ -24,6 +26,13 @@ def remember(service: Service, content: str) -> str:
 def listed(service: Service) -> list[str]:
     answer = service.call("list_memories", {"scopes": ["personal"], "limit": 100})
     return [memory["id"] for memory in answer.json()["memories"]]
+
+
+def serve(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """What becomes of a service that can't start."""
+    return subprocess.run(
+        [ZM, "serve", *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
 
 
 def mode(path: Path) -> int:
@@ -152,6 +161,77 @@ def test_a_deleted_token_file_is_made_anew_for_the_same_person(tmp_path: Path) -
     with running(home) as second:
         assert second.token != token
         assert listed(second) == [memory]
+
+
+def test_after_an_account_was_deleted_the_next_start_makes_another_person(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with running(home) as first:
+        remember(first, "Mine.")
+        root = first.call("describe_scope", {"scope": "personal"}).json()["scopes"][0]["path"]
+        assert first.call("delete_account", {"confirm": root}).json()["done"] is True
+        refused = first.call("describe_scope", {})
+        assert (refused.status_code, "not known" in refused.text) == (401, True)
+    with running(home) as second:
+        assert listed(second) == []
+        assert remember(second, "Somebody else's.")
+        person = json.loads((home / "person.json").read_text(encoding="utf-8"))["person"]
+        assert person not in root
+    assert f"made a new person, {person}" in (tmp_path / "home.stderr").read_text(encoding="utf-8")
+
+
+def test_a_person_whom_the_table_does_not_know_is_not_replaced_beside_others(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    with running(home):
+        pass
+    (home / "person.json").write_text(json.dumps({"person": f"p_{'0' * 26}"}), encoding="utf-8")
+    (home / "token").unlink()
+    refused = serve("--home", home, "--port", "0")
+
+    assert refused.returncode == 1
+    assert "zm admin people" in refused.stderr
+
+
+@pytest.mark.parametrize("port", ["99999", "-1", "x", "٣"])
+def test_a_port_that_is_none_is_named_in_words(port: str, tmp_path: Path) -> None:
+    refused = serve("--home", tmp_path / "home", f"--port={port}")
+
+    assert refused.returncode == 2
+    assert "a port is a number from 0 to 65535" in refused.stderr
+    assert not (tmp_path / "home").exists()
+
+
+def test_a_wrong_command_line_is_told_before_anything_is_imported() -> None:
+    program = "from zero_memory.client import serve; import sys; serve.main(['--port', '99999'])"
+    shown = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", program],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    assert shown.returncode == 2
+    assert "argparse" in shown.stderr
+    assert "pydantic" not in shown.stderr
+    assert "uvicorn" not in shown.stderr
+
+
+def test_calls_are_logged_unless_told_otherwise(tmp_path: Path) -> None:
+    for option, logged in (("--log", True), ("--no-log", False)):
+        home = tmp_path / option
+        with running(home, option) as service:
+            assert service.call("describe_scope", {}).status_code == 200
+        lines = (tmp_path / f"{option}.stderr").read_text(encoding="utf-8")
+        assert ('"tool":"describe_scope"' in lines) is logged
+
+
+def test_the_folder_in_the_environment_is_the_home(tmp_path: Path) -> None:
+    environment = {**os.environ, "ZM_DATA_DIR": str(tmp_path / "mine")}
+    with started([ZM, "serve", "--port", "0", "--json"], tmp_path / "mine", environment) as service:
+        assert service.ready["token_file"] == str(tmp_path / "mine" / "token")
+    people = subprocess.run(
+        [ZM, "admin", "people"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert people.stdout.startswith("p_")
 
 
 def test_a_service_that_stopped_is_announced_no_longer(tmp_path: Path) -> None:
