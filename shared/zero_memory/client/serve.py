@@ -63,7 +63,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _port(text: str) -> int:
-    if text.isdecimal() and int(text) <= _LAST_PORT:
+    if text.isascii() and text.isdecimal() and int(text) <= _LAST_PORT:
         return int(text)
     raise argparse.ArgumentTypeError(f"a port is a number from 0 to {_LAST_PORT}, not {text!r}")
 

@@ -52,7 +52,7 @@ def serve(
     with ExitStack() as stack:
         stack.enter_context(hold(home))
         listener = stack.enter_context(_listen(port))
-        quiet = {} if log_calls else {"log_level": "WARNING"}
+        quiet: dict[str, Any] = {} if log_calls else {"log_level": "WARNING"}
         services = bootstrap.use(read_settings(home="local", data_dir=home, **quiet))
         table = _local_table(services)
         stack.callback(table.close)
