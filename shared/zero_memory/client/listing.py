@@ -42,8 +42,8 @@ def main(arguments: Sequence[str]) -> int:
         disputed = "  disputed" if memory.get("disputed") else ""
         print(f"{memory['id']}  {memory['kind']}  {memory['scope']}  {memory['age']}{disputed}")
         print(textwrap.indent(memory["preview"], "    "))
-    if not result["memories"]:
-        print("Nothing here.")
     if "cursor" in result:
         print(f"More: the same command with --cursor {result['cursor']}")
+    elif not result["memories"]:
+        print("Nothing here.")
     return 0
