@@ -28,7 +28,7 @@ QUESTIONS = (
         "exactly one line when the first request",
     ),
     Question(
-        "How does a fresh statement show up before the background job has processed it?",
+        "How does a read find a statement that the index does not hold yet?",
         "finds the memory by its marker",
     ),
     Question(

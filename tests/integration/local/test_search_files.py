@@ -56,7 +56,7 @@ def test_search_files_removed_under_a_running_service_are_missed_and_come_with_t
         shutil.rmtree(home / "index")
         late = remember(service, FACTS[1])
         answer = service.call("recall", {"query": FACTS[1]}).json()
-        assert [hit["id"] for hit in answer["hits"]] == [late]
+        assert late in [hit["id"] for hit in answer["hits"]]
         assert "restart it" in answer["degraded_reason"]
         service.stop()
     with running(home) as service:
