@@ -170,8 +170,8 @@ class Home:
         try:
             yield composed
         finally:
-            if isinstance(composed.index, LocalIndex):
-                composed.index.close()
+            if isinstance(composed.derived_index, LocalIndex):
+                composed.derived_index.close()
             cast("SqliteTable", composed.table).close()
 
     @property
@@ -235,8 +235,8 @@ def _fill(composed: Composition, home: Home, count: int, phrases: Phrases, seed:
     # Else the service would index everything once more while it is measured.
     outbox = cast("SqliteTable", table)
     last = outbox.changes(outbox.acknowledged(), sys.maxsize)[-1].sequence
-    if isinstance(composed.index, LocalIndex):
-        composed.index.mark_applied(last)
+    if isinstance(composed.derived_index, LocalIndex):
+        composed.derived_index.mark_applied(last)
     outbox.acknowledge(last)
 
 

@@ -355,9 +355,11 @@ class LocalIndex:
         if not memory_ids:
             return []
         rows = self._db.execute(
-            "SELECT row FROM place JOIN memory ON memory.number = place.memory"
-            " WHERE scope = ? AND memory_id IN (SELECT value FROM json_each(?))",
-            (shard.number, json.dumps(memory_ids)),
+            # CROSS JOIN: from the ids to their rows, rather than through all rows of the scope.
+            "SELECT row FROM json_each(?) AS wanted"
+            " CROSS JOIN memory ON memory_id = wanted.value"
+            " CROSS JOIN place ON place.memory = memory.number WHERE scope = ?",
+            (json.dumps(memory_ids), shard.number),
         )
         return [row for (row,) in rows]
 
