@@ -128,7 +128,7 @@ def lag(home: Home, phrases: Phrases, seconds: float) -> tuple[Times, float]:
         took = time.perf_counter() - started
         written.set()
         watcher.join()
-        return Times(lags), len(lags) / took
+        return Times(lags, 0.0), len(lags) / took
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
