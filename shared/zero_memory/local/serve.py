@@ -53,8 +53,10 @@ def serve(
     with ExitStack() as stack:
         stack.enter_context(hold(home))
         listener = stack.enter_context(_listen(port))
-        quiet: dict[str, Any] = {} if log_calls else {"log_level": "WARNING"}
-        services = bootstrap.use(read_settings(home="local", data_dir=home, **quiet))
+        settings = read_settings(home="local", data_dir=home)
+        if not log_calls:
+            settings = settings.model_copy(update={"log_level": "WARNING"})
+        services = bootstrap.use(settings)
         table = _local_table(services)
         stack.callback(table.close)
         try:
