@@ -7,7 +7,7 @@ PIP := $(BIN)/pip --quiet --disable-pip-version-check
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test soak tools check lint format types imports template build lock clean
+.PHONY: help serve test soak tools check lint format types imports template build deploy lock clean
 
 help: ## list what can be made
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -50,6 +50,9 @@ template: $(VENV)/test.stamp
 
 build: $(VENV)/serve.stamp ## build functions and layers for Lambda (needs Python 3.13)
 	@infra/build
+
+deploy: $(VENV)/serve.stamp ## put the stack into your AWS account; says first what that means
+	@$(BIN)/python infra/deploy.py $(ARGS)
 
 # Set-up speaks on standard error.
 $(VENV)/serve.stamp: requirements/run.txt pyproject.toml

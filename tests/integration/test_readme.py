@@ -88,6 +88,13 @@ def test_every_command_of_zm_is_documented() -> None:
     assert [name for name in COMMANDS if f"| `zm {name}" not in text] == []
 
 
+def test_every_sample_event_is_documented() -> None:
+    text = (REPOSITORY / "events" / "README.md").read_text(encoding="utf-8")
+    samples = (REPOSITORY / "events").glob("*.json")
+
+    assert set(re.findall(r"^\| `(.*?)` \|", text, re.MULTILINE)) == {one.name for one in samples}
+
+
 def test_a_gate_of_ci_is_a_target_of_make() -> None:
     script = (REPOSITORY / ".ci" / "run").read_text(encoding="utf-8")
     (gates,) = re.findall(r"for gate in (.*); do", script)

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.samples import REPOSITORY
+from tests.samples import REPOSITORY, sample
 from zero_memory.adapters.schema import EXPIRY, PATTERNS
 from zero_memory.local.deployment import deployment_folder, read_deployment, read_template
 from zero_memory.tools.catalogue import PEOPLES_TOOLS, TOOLS
@@ -120,6 +120,23 @@ def test_every_folder_of_a_function_is_deployed_and_has_its_handler() -> None:
     assert [one.file for one in functions if not one.file.is_file()] == []
 
 
+SAMPLES = {
+    "HttpApi": {"http_tool", "http_mcp"},
+    "DynamoDB": {"table_stream"},
+    "Schedule": {"schedule"},
+    "SQS": {"parked"},
+}
+
+
+def test_every_kind_of_source_has_its_samples() -> None:
+    kinds = {
+        event["Type"] for one in FUNCTIONS.values() for event in one.get("Events", {}).values()
+    }
+
+    assert kinds == SAMPLES.keys()
+    assert all(sample(name) for names in SAMPLES.values() for name in names)
+
+
 def test_the_indexer_is_called_for_the_authoritative_record_of_memories_alone() -> None:
     (stream,) = read_deployment(REPOSITORY).streams
 
@@ -190,11 +207,15 @@ def test_a_function_keeps_its_logs_for_the_stated_time(function: str) -> None:
 
 
 def test_no_environment_variable_holds_a_secret() -> None:
-    variables = TEMPLATE["Globals"]["Function"]["Environment"]["Variables"]
+    """None is named for one, and none takes its value from where secrets are kept."""
+    every = {name: one.get("Environment", {}) for name, one in FUNCTIONS.items()}
+    every["all"] = TEMPLATE["Globals"]["Function"]["Environment"]
+    variables = [each for one in every.values() for each in one.get("Variables", {}).items()]
+    kept_secret = [name for name, one in TEMPLATE["Parameters"].items() if one.get("NoEcho")]
+    hidden = "|".join(["resolve:", *kept_secret])
 
-    assert not [name for name in variables if re.search("TOKEN|SECRET|PASSWORD|KEY", name)]
-    own = [one["Environment"]["Variables"] for one in FUNCTIONS.values() if "Environment" in one]
-    assert own == [{"ZM_PARKING_QUEUE_URL": {"Ref": "IndexerParked"}}]
+    assert not [name for name, _ in variables if re.search("TOKEN|SECRET|PASSWORD|KEY", name)]
+    assert not [name for name, value in variables if re.search(hidden, str(value))]
 
 
 def test_the_table_is_safe_by_default() -> None:
