@@ -57,6 +57,7 @@ IMPORTS = {
     "export_memories": TABLE | ANSWERS | READS_NOTES,
     "mcp": TABLE | ANSWERS | EMBEDS | ASKS_A_DOMAIN | READS_NOTES,
     "indexer": TABLE | ASKS_A_DOMAIN,
+    "tick": TABLE | ASKS_A_DOMAIN | {"aws_lambda_powertools"},
 }
 """What each function imports; those that are not named: `TABLE` and `ANSWERS`."""
 
