@@ -10,7 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench.latency import Phrases, fill
+import numpy as np
+
+from tests.bench.latency import Gathered, Phrases, ready_passages
 from tests.bench.units import CountingTable, Units
 from zero_memory.adapters.table_index import TableIndex
 from zero_memory.contracts.memory import (
@@ -18,7 +20,9 @@ from zero_memory.contracts.memory import (
     RecallArguments,
     RememberArguments,
 )
+from zero_memory.memory import write
 from zero_memory.memory.model import PendingMarker
+from zero_memory.memory.write import Destination, Draft, Submission
 from zero_memory.ports.search_index import SearchIndex
 from zero_memory.ports.table import Table
 from zero_memory.retrieval.indexing import index_memories, settle_markers
@@ -29,6 +33,7 @@ from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.identity import authenticate, make_person, make_token
 from zero_memory.scopes.model import GRANTS
 from zero_memory.tools import describe_scope, recall, remember
+from zero_memory.tools.standing import stand
 
 SIZES = (100, 100_000)
 CALLS = 20
@@ -109,12 +114,31 @@ class Row:
         )
 
 
+def fill(base: Composition, token: str, count: int, phrases: Phrases, seed: int) -> None:
+    """Write `count` more memories, under vectors of random direction; not counted."""
+    caller = authenticate(base.table, base.clock, token)
+    standing = stand(base, caller, write=True)
+    personal = standing.access.personal
+    gathered = Gathered(base.table)
+    read = ready_passages(base.embedder, np.random.default_rng(seed))
+    for _ in range(count):
+        submission = Submission(
+            caller=caller,
+            rights=standing.rights(),
+            draft=Draft(phrases.one(25)),
+            to=Destination(personal.scope, personal.owner),
+        )
+        write.remember(gathered, base.clock, submission, read)
+    gathered.flush()
+    settle(base, caller)
+
+
 def settle(base: Composition, caller: Caller) -> None:
     """Let the indexer see what was written, as it does within seconds; not counted."""
     for membership in access_of(base.table, caller.person).memberships:
-        pending = base.table.query(PendingMarker, membership.scope).records
-        ids = [marker.memory_id for marker in pending]
-        settle_markers(base.table, index_memories(base.table, base.index, ids))
+        while pending := base.table.query(PendingMarker, membership.scope).records:
+            ids = [marker.memory_id for marker in pending]
+            settle_markers(base.table, index_memories(base.table, base.index, ids))
 
 
 def measure(base: Composition, token: str, size: int, phrases: Phrases) -> None:
