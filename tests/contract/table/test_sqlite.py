@@ -183,6 +183,19 @@ def test_what_changes_nothing_is_not_in_the_outbox(sqlite_table: SqliteTable):
     assert len(sqlite_table.changes(0, 10)) == 1
 
 
+def test_who_delivers_the_outbox_is_told_of_what_is_new_in_it_and_of_nothing_else(
+    sqlite_table: SqliteTable,
+):
+    told: list[int] = []
+    sqlite_table.committed = lambda: told.append(len(sqlite_table.changes(0, 100)))
+    marker = PendingMarker("scp_1", "mem_1", 1)
+    sqlite_table.transact([Put(marker)])
+    sqlite_table.transact([Put(marker)])
+    with pytest.raises(ConditionFailed):
+        sqlite_table.transact([Put(marker, Absent())])
+    assert told == [1]
+
+
 def test_acknowledged_changes_are_let_go_and_stay_acknowledged(file: Path):
     table = SqliteTable(file)
     assert table.acknowledged() == 0
