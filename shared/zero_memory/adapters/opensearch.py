@@ -88,8 +88,8 @@ _CONFLICT = 409
 _ERROR = 400
 
 _BULK_DOCUMENTS = 500
-_BULK_WINDOWS = 500
-"""Some 5 MB of JSON with 384 dimensions; the smallest domains take 10 MB a request."""
+_BULK_WINDOWS = 250
+"""Some 5 MB of JSON with 768 dimensions; the smallest domains take 10 MB a request."""
 
 
 def domain_client(endpoint: str) -> OpenSearch:

@@ -46,9 +46,9 @@ class Ranking:
 
     candidates_per_result: int = 4
     fusion: FusionName = "added_scores"
-    cosine_floor: float = 0.7
-    lexical_weight: float = 0.25
-    full_coverage: float = 0.2
+    cosine_floor: float = 0.65
+    lexical_weight: float = 0.3
+    full_coverage: float = 0.3
     rank_constant: int = 60
     age_share: float = 0.1
     provisional: float = 0.9
