@@ -7,6 +7,7 @@ from tests.clock import ManualClock
 from tests.hashing_embedder import HashingEmbedder
 from zero_memory.adapters.files import FileArtifacts
 from zero_memory.ports.artifacts import Artifacts
+from zero_memory.ports.embedder import Embedder
 from zero_memory.ports.home import EmbedderCard, HomeCard
 from zero_memory.ports.search_index import SearchIndex
 from zero_memory.ports.table import Table
@@ -23,7 +24,7 @@ class Ports:
     table: Table
     index: SearchIndex
     clock: ManualClock = field(default_factory=ManualClock)
-    embedder: HashingEmbedder = field(default_factory=HashingEmbedder)
+    embedder: Embedder = field(default_factory=HashingEmbedder)
     ranking: Ranking = field(default_factory=Ranking)
     artifacts: Artifacts = field(default_factory=lambda: FileArtifacts(NOWHERE))
 

@@ -57,7 +57,8 @@ class Meta:
     SHA-256 of kind and canonical text, `folded` that of kind and folded text. `timeline` is set
     while the memory is live. `thread` is the conversation's token as the writer echoed it.
     `conversation` names principal and conversation of birth. `shared_to` holds the other scopes
-    whose readers may read it. `dispute` names the open dispute about it.
+    whose readers may read it. `dispute` names the open dispute about it. `ordinal` counts the
+    memories written to the scope of its birth; writers at one moment may take the same number.
     """
 
     memory_id: str
@@ -84,6 +85,7 @@ class Meta:
     checked_at: int | None = None
     shared_to: tuple[str, ...] = ()
     dispute: str | None = None
+    ordinal: int | None = None
 
     @property
     def live(self) -> bool:

@@ -142,11 +142,12 @@ class Written:
 
 @dataclass(frozen=True)
 class _Findings:
-    """What the table says of a draft: who says the same, and what its targets are."""
+    """What the table says of a draft: who says the same, what its targets are, what came last."""
 
     exact: Meta | None
     same_wording: tuple[Meta, ...]
     targets: Mapping[str, Meta | None]
+    newest: Meta | None
 
 
 def must_fit(kind: Kind, content: str) -> None:
@@ -258,9 +259,11 @@ def _look(table: Table, submission: Submission) -> _Findings:
         limit=_WORDINGS_READ,
         newest_first=True,
     ).records
+    newest = table.query(SearchRecord, to.scope, limit=1, newest_first=True).records
     linked = {target for _, target in draft.links}
     wanted = {
         *([claim.memory_id] if claim else []),
+        *(record.memory_id for record in newest),
         *(wording.memory_id for wording in wordings),
         *draft.supersedes,
         *linked,
@@ -281,6 +284,7 @@ def _look(table: Table, submission: Submission) -> _Findings:
             if meta is not None and meta.live and visible(meta.scope, meta.shared_to, read_set)
         ),
         targets={target: metas[target] for target in draft.supersedes},
+        newest=metas[newest[0].memory_id] if newest else None,
     )
 
 
@@ -416,6 +420,7 @@ def _create(
         source_json=draft.source_json,
     )
     inline = len(msgspec.json.encode(body)) <= INLINE_BODY_BYTES
+    last = findings.newest.ordinal if findings.newest else None
     meta = Meta(
         memory_id=memory_id,
         scope=to.scope,
@@ -436,6 +441,7 @@ def _create(
         thread=to.thread,
         body=body if inline else None,
         shared_to=draft.shared_to,
+        ordinal=1 + (last or 0),
     )
     birth = Change(None, meta, "remember")
     actions = effects(birth, _audit(submission, birth, now))

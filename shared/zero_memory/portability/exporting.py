@@ -206,6 +206,7 @@ def _exported(loaded: _Loaded, names: Names) -> Portable:
         shared_to=tuple(names.scope(each) for each in meta.shared_to),
         thread=meta.thread,
         conversation=_token(meta.conversation, meta.author),
+        ordinal=meta.ordinal,
         source=json.loads(body.source_json) if body.source_json is not None else None,
         original=body.original,
         content=body.content,

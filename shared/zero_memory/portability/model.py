@@ -105,7 +105,8 @@ class Portable(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     """One memory as files hold it; `past` and `vectors` are in JSON Lines only.
 
     `valid_from` is left out when it is the birth, `authority` and `author_kind` when they are
-    those of an agent's own writing. `conversation` is the token that the writer echoed.
+    those of an agent's own writing. `conversation` is the token that the writer echoed. `ordinal`
+    counts the memories of the scope that it was written to.
     """
 
     zero_memory: Literal[1]
@@ -129,6 +130,7 @@ class Portable(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     shared_to: Annotated[tuple[_Name, ...], Limit(max_length=MAX_SHARED_TO)] = ()
     thread: _Name | None = None
     conversation: _Name | None = None
+    ordinal: Annotated[int, Limit(ge=1)] | None = None
     source: dict[str, Any] | None = None
     original: _Content | None = None
     content: _Content

@@ -40,6 +40,9 @@ class Ranking:
     0.2 adds 2.3 points of recall@5 in engineering and takes none in chat, 0.3 takes 0.5 of
     chat's recall@20. For `reciprocal_rank`: `rank_constant` is added to each rank.
 
+    `neighbour_weights` are the shares of its neighbours' scores that a memory gets, by distance in
+    writes (`retrieval.neighbours`); half as much of the second as of the first does as well as any.
+
     Age takes at most `age_share` of a score, so that a direct hit is found however old it is; a
     provisional memory keeps `provisional` of it, and one under an open dispute `disputed`.
     """
@@ -50,6 +53,7 @@ class Ranking:
     lexical_weight: float = 0.3
     full_coverage: float = 0.3
     rank_constant: int = 60
+    neighbour_weights: tuple[float, ...] = (0.2, 0.1)
     age_share: float = 0.1
     provisional: float = 0.9
     disputed: float = 0.8

@@ -1,7 +1,8 @@
 """The retrieval pipeline: gather candidates, fuse the legs, weigh by signals, take the best."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from zero_memory.memory.model import Meta
 from zero_memory.ports.clock import Clock
@@ -10,7 +11,8 @@ from zero_memory.ports.search_index import SearchIndex
 from zero_memory.ports.table import Table
 from zero_memory.retrieval.analysis import query_tokens
 from zero_memory.retrieval.fusion import Fused, fuse
-from zero_memory.retrieval.gather import Query, gather
+from zero_memory.retrieval.gather import Candidates, Query, gather
+from zero_memory.retrieval.neighbours import support
 from zero_memory.retrieval.ranking import Ranking
 from zero_memory.retrieval.signals import signals
 from zero_memory.scopes.visibility import ReadSet
@@ -66,20 +68,28 @@ def recall(
         alive_at=alive_at,
     )
     now = clock.now() if alive_at is None else alive_at
-    ranked: list[Ranked] = []
-    for fused in fuse(
+    ranked = rank(candidates, query.tokens, ranking, now=now, limit=limit)
+    return Found(tuple(ranked[:k]), candidates.degraded)
+
+
+def rank(
+    candidates: Candidates, tokens: Sequence[str], ranking: Ranking, *, now: int, limit: int
+) -> list[Ranked]:
+    """Every candidate, best first; ties by id. `limit` is how many each leg was asked for."""
+    fused = fuse(
         candidates.semantic,
         candidates.lexical,
         candidates.statistics,
-        query.tokens,
+        tokens,
         ranking,
         limit=limit,
-    ):
-        meta = candidates.metas[fused.memory_id]
+    )
+    supported = support(fused, candidates.metas, ranking)
+    ranked: list[Ranked] = []
+    for each in fused:
+        meta, neighbours = candidates.metas[each.memory_id], supported[each.memory_id]
         factors = signals(meta, now, ranking)
-        score = fused.score
-        for factor in factors.values():
-            score *= factor
-        ranked.append(Ranked(meta, fused, score, {**fused.factors, **factors}))
-    ranked.sort(key=lambda each: (-each.score, each.meta.memory_id))
-    return Found(tuple(ranked[:k]), candidates.degraded)
+        score = (each.score + neighbours) * prod(factors.values())
+        made_of = {**each.factors, "neighbours": neighbours, **factors}
+        ranked.append(Ranked(meta, each, score, made_of))
+    return sorted(ranked, key=lambda each: (-each.score, each.meta.memory_id))

@@ -1,5 +1,7 @@
 """The memories nearest to one that is stored."""
 
+from dataclasses import replace
+
 from zero_memory.memory.model import Meta, SearchRecord
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.search_index import SearchIndex
@@ -28,7 +30,8 @@ def similar_to(
 
     Asks with the memory's stored vector and tokens, so that nothing is embedded again. Only what
     shares a word counts: cosines of this model can't tell a near memory from a foreign one, and a
-    list of strangers would teach its reader to ignore it.
+    list of strangers would teach its reader to ignore it. Neighbours do not count: the memory's own
+    are about the same matter, and say other things of it.
     """
     record = table.get(SearchRecord, meta.scope, meta.memory_id)
     if record is None:
@@ -36,9 +39,8 @@ def similar_to(
     passage = record.passage
     tokens = list(passage.tokens)[:_TOKENS]
     query = Query(passage.model, unpack(passage.windows[0].vector), tokens)
-    found = recall(
-        table, index, clock, query=query, read_set=read_set, ranking=ranking, k=limit + 1
-    )
+    alone = replace(ranking, neighbour_weights=())
+    found = recall(table, index, clock, query=query, read_set=read_set, ranking=alone, k=limit + 1)
     others = (
         each.meta
         for each in found.ranked

@@ -1,6 +1,6 @@
 """The write path: what is stored, what is absorbed, what is retired."""
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -82,6 +82,16 @@ def test_everything_that_finds_a_memory_is_written_with_it(ada: Someone):
     assert [record.action for record in ada.audits(memory_id)] == ["remember"]
     assert meta.author == ada.principal
     assert meta.owner == ada.person
+
+
+def test_the_memories_of_a_scope_are_counted_in_the_order_of_their_writing(ada: Someone):
+    elsewhere = ada.at(ada.project("shop"))
+    ordinals: list[int | None] = []
+    for number in range(3):
+        cast("ManualClock", ada.clock).advance(seconds=1)
+        ordinals.append(ada.meta(ada.knows(f"Fact {number}")).ordinal)
+        elsewhere.knows(f"Fact {number}")
+    assert ordinals == [1, 2, 3]
 
 
 def test_a_text_of_many_windows_says_how_many(ada: Someone):

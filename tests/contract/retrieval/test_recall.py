@@ -77,6 +77,23 @@ def test_a_long_backlog_is_said_and_the_newest_writes_are_still_found(ada: Agent
     assert (found.degraded, found.degraded_reason) == (True, "index_behind")
 
 
+def test_what_was_written_next_to_a_good_answer_comes_before_what_was_not(
+    ada: Agent, caught_up: bool
+) -> None:
+    far = ada.remembers("The cache holds forty items")
+    for number in range(3):
+        ada.ports.clock.advance(seconds=1)
+        ada.remembers(f"Lunch {number} is at noon")
+    ada.ports.clock.advance(seconds=1)
+    best = ada.remembers("The cache of the checkout service is warmed by hand")
+    ada.ports.clock.advance(seconds=1)
+    near = ada.remembers("The cache holds fifty items")
+    after_a_while(ada, caught_up=caught_up)
+    found = ada.finds("who warms the cache of the checkout service")
+    assert found[:2] == [best, near]
+    assert far in found
+
+
 def test_an_unreachable_index_degrades_the_answer_and_says_why(ada: Agent) -> None:
     class Away:
         def search(self, *_: object, **__: object) -> Any:
