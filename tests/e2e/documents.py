@@ -24,7 +24,7 @@ QUESTIONS = (
     Question("Why not use the vendor's kit for the wire format?", "The protocol layer is ours"),
     Question("Why is the neural network brought up so early?", "loaded before the service"),
     Question(
-        "How does a program learn when the first call may come?",
+        "How does a program learn that the first request may come?",
         "exactly one line when the first request",
     ),
     Question(
@@ -35,9 +35,7 @@ QUESTIONS = (
         "Who gets the first access right on a fresh machine?",
         "makes the first person and their token",
     ),
-    Question(
-        "Which file must I save to have everything again elsewhere?", "what a backup must hold"
-    ),
+    Question("What must a saved copy of a home contain?", "what a backup must hold"),
     Question(
         "Which dependency directions are forbidden between modules?",
         "The domain imports no adapter",

@@ -53,7 +53,7 @@ class Ranking:
     lexical_weight: float = 0.3
     full_coverage: float = 0.3
     rank_constant: int = 60
-    neighbour_weights: tuple[float, ...] = (0.2, 0.1)
+    neighbour_weights: tuple[float, ...] = (0.15, 0.075)
     age_share: float = 0.1
     provisional: float = 0.9
     disputed: float = 0.8
