@@ -89,9 +89,11 @@ def serving(relay: R) -> Generator[R]:
     with relay:
         thread = threading.Thread(target=relay.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
-        yield relay
-        relay.shutdown()
-        thread.join()
+        try:
+            yield relay
+        finally:
+            relay.shutdown()
+            thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):

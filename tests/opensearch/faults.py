@@ -46,5 +46,7 @@ class FaultyNode(Relay):
 @contextmanager
 def faulty(node: str) -> Generator[FaultyNode]:
     with serving(FaultyNode(node)) as server:
-        yield server
-        server.closing.set()
+        try:
+            yield server
+        finally:
+            server.closing.set()

@@ -19,9 +19,11 @@ def delivering(client: Any, mapping: Mapping[str, Any]) -> Generator["EventSourc
     running = EventSourceMapping(client, mapping)
     thread = threading.Thread(target=running.run, name="mapping", daemon=True)
     thread.start()
-    yield running
-    running.stopping.set()
-    thread.join()
+    try:
+        yield running
+    finally:
+        running.stopping.set()
+        thread.join()
 
 
 class EventSourceMapping:
