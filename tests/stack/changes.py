@@ -26,6 +26,7 @@ def change(template: Template, aws: str) -> None:
     allow_plain_http(template)
     be_patient(template)
     hurry_queues(template)
+    name_batches(template)
     point_at_relay(template, aws)
 
 
@@ -113,6 +114,18 @@ def hurry_queues(template: Template) -> None:
     for queue in resources(template, "AWS::SQS::Queue").values():
         if "VisibilityTimeout" in queue:
             queue["VisibilityTimeout"] = AGAIN_S
+
+
+def name_batches(template: Template) -> None:
+    """Who may send a message may send several.
+
+    To AWS these are one right; the emulator asks for one that AWS does not have.
+    """
+    for role in resources(template, "AWS::IAM::Role").values():
+        for policy in role.get("Policies", ()):
+            for statement in policy.get("PolicyDocument", {}).get("Statement", ()):
+                if statement["Action"] == "sqs:SendMessage":
+                    statement["Action"] = ["sqs:SendMessage", "sqs:SendMessageBatch"]
 
 
 def allow_plain_http(template: Template) -> None:

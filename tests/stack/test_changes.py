@@ -1,6 +1,7 @@
 """The harness changes in what ships what its list says, and nothing else."""
 
 import copy
+import json
 
 import pytest
 
@@ -41,6 +42,7 @@ def test_resources_are_added_and_left_out_as_listed(shipped: Template, deployed:
     }
     assert kinds(shipped, differing) == {
         "AWS::ApiGatewayV2::Api",
+        "AWS::IAM::Role",
         "AWS::Lambda::EventSourceMapping",
         "AWS::Lambda::Function",
         "AWS::SQS::Queue",
@@ -64,6 +66,16 @@ def test_what_is_deployed_otherwise_differs_as_listed(
     for name, was in resources(shipped, "AWS::SQS::Queue").items():
         hurried = {"VisibilityTimeout": AGAIN_S} if "VisibilityTimeout" in was else {}
         assert deployed["Resources"][name]["Properties"] == {**was, **hurried}
+
+
+def test_no_role_gains_more_than_the_sending_of_several_messages(
+    shipped: Template, deployed: Template
+) -> None:
+    one, several = '"sqs:SendMessage"', '["sqs:SendMessage", "sqs:SendMessageBatch"]'
+    roles = resources(shipped, "AWS::IAM::Role")
+    assert json.loads(json.dumps(roles).replace(one, several)) == resources(
+        deployed, "AWS::IAM::Role"
+    )
 
 
 def test_the_routes_are_the_templates(deployed: Template) -> None:
