@@ -71,7 +71,7 @@ def needs() -> dict[str, tuple[Path, Sequence[str]]]:
     of_tool = {tool.name: sorted(tool.needs) for tool in (*TOOLS, *PEOPLES_TOOLS)}
     every = sorted({port for ports in of_tool.values() for port in ports})
     # What the stream and the schedule call keeps the index.
-    ports = of_tool | {"mcp": every}
+    ports = of_tool | {"mcp": every, "oauth": ["oauth_clients"]}
     return {
         function.name: (function.file, ports.get(function.name, ["index", "table"]))
         for function in read_deployment(deployment_folder()).functions

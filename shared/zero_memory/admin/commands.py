@@ -31,6 +31,7 @@ from zero_memory.runtime.settings import Settings
 from zero_memory.scopes.access import access_of
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.identity import list_people, make_person, set_disabled, set_quota
+from zero_memory.scopes.logins import link_login, unlink_login
 from zero_memory.scopes.model import GRANTS, Person
 from zero_memory.tools.catalogue import PEOPLES_TOOLS
 
@@ -77,6 +78,14 @@ def _parser() -> argparse.ArgumentParser:
     quota = commands.add_parser("quota", help="how many calls a minute a person may make")
     quota.add_argument("person")
     quota.add_argument("calls", type=_calls, help="a number, or `default`")
+    for name, does in (
+        ("link", "have somebody sign in as a person: ISSUER is the user pool's URL"),
+        ("unlink", "end that they sign in as this person"),
+    ):
+        login = commands.add_parser(name, help=does)
+        login.add_argument("person")
+        login.add_argument("issuer")
+        login.add_argument("subject", help="who signs in, by the issuer's own id (`sub`)")
     commands.add_parser("reindex", help="build the search index anew from the table")
     acting = commands.add_parser("as", help="act for a person: `scope …` or `token …`")
     acting.add_argument("person")
@@ -125,6 +134,10 @@ def _run(composition: Composition, asked: argparse.Namespace) -> int:
             _print([_card(set_disabled(table, asked.person, disabled=disabled))], asked)
         case "quota":
             _print([_card(set_quota(table, asked.person, asked.calls))], asked)
+        case "link":
+            link_login(table, asked.person, asked.issuer, asked.subject)
+        case "unlink":
+            unlink_login(table, asked.person, asked.issuer, asked.subject)
         case "scopes":
             memberships = access_of(table, asked.person).memberships
             _print(({"path": each.path, "role": each.role} for each in memberships), asked)

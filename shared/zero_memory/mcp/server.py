@@ -89,7 +89,8 @@ class Peer:
 class Host(Protocol):
     """The process around the protocol: knows the caller, runs tools, reads resources.
 
-    Both answer JSON objects and raise Refusal, nothing else.
+    Both answer JSON objects and raise Refusal. What else they raise is for the host itself: it goes
+    through the protocol as it is.
     """
 
     def call(self, tool: AnyTool, arguments: dict[str, Any], peer: Peer) -> dict[str, Any]:

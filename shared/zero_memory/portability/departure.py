@@ -35,10 +35,12 @@ from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.identity import PROCESS_MEMORY, TokenMemory
 from zero_memory.scopes.members import leave
 from zero_memory.scopes.model import (
+    Login,
     Member,
     Membership,
     Person,
     PersonEntry,
+    PersonLogin,
     PersonToken,
     Scope,
     ScopePath,
@@ -194,6 +196,8 @@ def remove_person(table: Table, person: str, memory: TokenMemory = PROCESS_MEMOR
     private = [each for each in access_of(table, person).memberships if each.kind in _PRIVATE]
     if any(table.query(SearchRecord, each.scope, limit=1).records for each in private):
         raise conflict("Something was written while the account was deleted; repeat this call.")
+    logins = list(_all(table, PersonLogin, person))
+    _delete(table, [at for each in logins for at in _of_login(each)])
     tokens = [each.public_id for each in _all(table, PersonToken, person)]
     first, last = tokens[:-_TOKENS_AT_ONCE], tokens[-_TOKENS_AT_ONCE:]
     _delete(table, list(_of_tokens(person, first)))
@@ -213,6 +217,11 @@ def _of_tokens(person: str, public_ids: Sequence[str]) -> Iterator[Ref[object]]:
     for public_id in public_ids:
         yield ref(Token, public_id)
         yield ref(PersonToken, person, public_id)
+
+
+def _of_login(login: PersonLogin) -> Iterator[Ref[object]]:
+    yield ref(Login, login.issuer, login.subject)
+    yield ref(PersonLogin, login.person, login.issuer, login.subject)
 
 
 def _all(table: Table, record: type[R], *parts: str) -> Iterator[R]:

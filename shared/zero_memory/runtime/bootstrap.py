@@ -13,7 +13,9 @@ from zero_memory.ports.table import Table
 from zero_memory.runtime.settings import Settings, read_settings
 
 if TYPE_CHECKING:
+    from zero_memory.ports.access_tokens import AccessTokens
     from zero_memory.ports.embedder import Embedder
+    from zero_memory.ports.oauth_clients import OAuthClients
     from zero_memory.ports.parking import Parking
     from zero_memory.ports.search_index import DerivedIndex, SearchIndex
     from zero_memory.retrieval.ranking import Ranking
@@ -50,6 +52,8 @@ class Composition:
         self._artifacts = _Once(lambda: _artifacts(settings))
         self._parking = _Once(lambda: _parking(settings))
         self._ranking = _Once(_ranking)
+        self._access_tokens = _Once(lambda: _access_tokens(settings, self.clock))
+        self._oauth_clients = _Once(lambda: _oauth_clients(settings))
 
     @property
     def clock(self) -> Clock:
@@ -85,6 +89,16 @@ class Composition:
     def parking(self) -> "Parking | None":
         """A queue; None on a machine, whose stream sets aside what its consumers report."""
         return self._parking() if self.settings.parking_queue_url else None
+
+    @property
+    def access_tokens(self) -> "AccessTokens":
+        """Those of the issuer that people sign in at."""
+        return self._access_tokens()
+
+    @property
+    def oauth_clients(self) -> "OAuthClients":
+        """The clients of the user pool."""
+        return self._oauth_clients()
 
     @property
     def ranking(self) -> "Ranking":
@@ -155,6 +169,19 @@ def _parking(settings: Settings) -> "Parking":
     from zero_memory.adapters.sqs import SqsParking, sqs_client
 
     return SqsParking(sqs_client(), settings.parking_queue_url)
+
+
+def _access_tokens(settings: Settings, clock: Clock) -> "AccessTokens":
+    # Brings cryptography along, 150 ms of import: only who signs in pays for it.
+    from zero_memory.adapters.access_tokens import SignedAccessTokens
+
+    return SignedAccessTokens(settings.oauth_issuer, clock)
+
+
+def _oauth_clients(settings: Settings) -> "OAuthClients":
+    from zero_memory.adapters.cognito import CognitoClients, cognito_client
+
+    return CognitoClients(cognito_client(), settings.oauth_user_pool)
 
 
 def _ranking() -> "Ranking":

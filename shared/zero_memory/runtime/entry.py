@@ -8,7 +8,7 @@ import base64
 import binascii
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -26,7 +26,9 @@ from zero_memory.mcp.http import (
 )
 from zero_memory.mcp.resource import ResourceTemplate
 from zero_memory.mcp.server import AnyTool, Peer, Server, answer, offer, offer_call
+from zero_memory.ports.access_tokens import IssuerUnavailable
 from zero_memory.ports.table import TableUnavailable
+from zero_memory.runtime import oauth
 from zero_memory.runtime.arguments import parse_arguments
 from zero_memory.runtime.bootstrap import Composition, services
 from zero_memory.runtime.perimeter import bearer_token, check_addressed_here, machine_of
@@ -34,7 +36,8 @@ from zero_memory.runtime.telemetry import Outcome, record, record_failure
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.identity import authenticate
 from zero_memory.scopes.limits import count_call
-from zero_memory.scopes.model import Grant
+from zero_memory.scopes.logins import OFFERED, sign_in
+from zero_memory.scopes.model import GRANTS, Grant
 from zero_memory.tools.services import Services
 
 _TABLE_AWAY = (
@@ -60,7 +63,7 @@ def lambda_for(tool: AnyTool) -> Handler:
             return answer(protocol, visit, visit.request)
         return json_response(200, visit.call(tool, _arguments(visit.request), Peer(None, None)))
 
-    return _handler(serve)
+    return _handler(lambda request, request_id, here: serve(_visit(request, request_id, here)))
 
 
 def mcp_handler(
@@ -78,7 +81,32 @@ def mcp_handler(
             raise not_found(f"There is no such tool; call one of these: {names}.")
         return answer(protocol, visit, visit.request)
 
+    # A client begins here, whatever it calls later; so here people who sign in first become one.
+    return _handler(
+        lambda request, request_id, here: serve(_visit(request, request_id, here, sign_up=True))
+    )
+
+
+def oauth_handler() -> Handler:
+    """The handler of what clients ask before anybody has signed in."""
+
+    def serve(request: HttpRequest, _request_id: str, here: Composition) -> HttpResponse:
+        check_addressed_here(request.headers, here.settings)
+        told = oauth.tell(request, here.settings)
+        if request.path == oauth.REGISTRATION:
+            return oauth.register(request, here.settings, here.oauth_clients)
+        return told
+
     return _handler(serve)
+
+
+class _LacksScope(Exception):
+    """Somebody signed in for less than a call needs: an answer to the client, not to the model."""
+
+    def __init__(self, refusal: Refusal, wanted: frozenset[Grant]) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+        self.wanted = wanted
 
 
 @dataclass(frozen=True)
@@ -89,6 +117,7 @@ class _Visit:
     request_id: str
     composition: Composition
     caller: Caller
+    signed_in: bool
 
     def call(self, tool: AnyTool, arguments: dict[str, Any], peer: Peer) -> dict[str, Any]:
         """The tool's structured result; raises Refusal only."""
@@ -119,6 +148,9 @@ class _Visit:
         except Refusal as refusal:
             code = refusal.code.value
             raise
+        except _LacksScope as lack:
+            code = lack.refusal.code.value
+            raise
         finally:
             elapsed_ms = (time.perf_counter() - started) * 1_000
             outcome = Outcome(name, self.request_id, elapsed_ms, self.caller.principal, code)
@@ -128,7 +160,11 @@ class _Visit:
         self, grant: Grant, peer: Peer, run: Callable[[Services, Caller], BaseModel]
     ) -> dict[str, Any]:
         if grant not in self.caller.grants:
-            raise forbidden(f"This token does not hold {grant}: use one that does.")
+            refusal = forbidden(f"This token does not hold {grant}: use one that does.")
+            if self.signed_in and grant in OFFERED:
+                wanted: frozenset[Grant] = frozenset((*self.caller.grants, grant))
+                raise _LacksScope(refusal, wanted)
+            raise refusal
         client = peer.client and f"{peer.client.name}/{peer.client.version}"[:200]
         caller = replace(self.caller, client=client, transport_session=peer.session)
         try:
@@ -139,16 +175,18 @@ class _Visit:
             raise _internal(error, self.request_id, self.composition) from error
 
 
-def _handler(serve: Callable[[_Visit], HttpResponse]) -> Handler:
+def _handler(serve: Callable[[HttpRequest, str, Composition], HttpResponse]) -> Handler:
     def handle(event: Event, _context: object) -> dict[str, Any]:
         composition = services()
         request_id = _request_id(event)
         try:
-            response = _served(event, request_id, composition, serve)
+            response = serve(_request(event), request_id, composition)
+        except _LacksScope as lack:
+            response = _refused(lack.refusal, event, composition, lack.wanted)
         except Refusal as refusal:
-            response = _refused(refusal)
+            response = _refused(refusal, event, composition)
         except Exception as error:  # noqa: BLE001 - the last boundary: nothing may escape unsaid
-            response = _refused(_internal(error, request_id, composition))
+            response = _refused(_internal(error, request_id, composition), event, composition)
         return {
             "statusCode": response.status,
             "headers": {**response.headers, "x-request-id": request_id},
@@ -159,27 +197,35 @@ def _handler(serve: Callable[[_Visit], HttpResponse]) -> Handler:
     return handle
 
 
-def _served(
-    event: Event,
-    request_id: str,
-    composition: Composition,
-    serve: Callable[[_Visit], HttpResponse],
-) -> HttpResponse:
-    request = _request(event)
-    check_addressed_here(request.headers, composition.settings)
-    caller = authenticate(composition.table, composition.clock, bearer_token(request.headers))
+def _visit(
+    request: HttpRequest, request_id: str, composition: Composition, *, sign_up: bool = False
+) -> _Visit:
+    """The request with who sends it, when they may."""
+    settings = composition.settings
+    check_addressed_here(request.headers, settings)
+    token = bearer_token(request.headers)
+    signed_in = bool(settings.oauth_issuer) and not token.startswith("zmt_")
+    if signed_in:
+        caller = sign_in(
+            composition.table,
+            composition.clock,
+            composition.access_tokens.read(token),
+            resource=oauth.resource(request.headers, settings),
+            sign_up=sign_up and settings.oauth_sign_up,
+        )
+    else:
+        caller = authenticate(composition.table, composition.clock, token)
     count_call(
         composition.table,
         composition.clock,
         caller.principal,
-        calls_a_minute=caller.calls_a_minute or composition.settings.calls_a_minute,
+        calls_a_minute=caller.calls_a_minute or settings.calls_a_minute,
     )
     caller = replace(caller, machine=machine_of(request.headers))
-    return serve(_Visit(request, request_id, composition, caller))
+    return _Visit(request, request_id, composition, caller, signed_in)
 
 
 def _request(event: Event) -> HttpRequest:
-    headers = cast("dict[str, str]", event.get("headers") or {})
     text: str = event.get("body") or ""
     try:
         encoded = event.get("isBase64Encoded")
@@ -191,9 +237,14 @@ def _request(event: Event) -> HttpRequest:
     return HttpRequest(
         method=event["requestContext"]["http"]["method"],
         path=event["rawPath"],
-        headers={name.lower(): value.strip() for name, value in headers.items()},
+        headers=_headers(event),
         body=body,
     )
+
+
+def _headers(event: Event) -> dict[str, str]:
+    given = cast("dict[str, str]", event.get("headers") or {})
+    return {name.lower(): value.strip() for name, value in given.items()}
 
 
 def _request_id(event: Event) -> str:
@@ -217,7 +268,11 @@ def _arguments(request: HttpRequest) -> dict[str, Any]:
 
 def _internal(error: Exception, request_id: str, composition: Composition) -> Refusal:
     record_failure(error, request_id, composition.settings)
-    what = _TABLE_AWAY if isinstance(error, TableUnavailable) else "Something failed here."
+    what = "Something failed here."
+    if isinstance(error, TableUnavailable):
+        what = _TABLE_AWAY
+    elif isinstance(error, IssuerUnavailable):
+        what = "Where you signed in does not answer. Try again later."
     return Refusal(
         ErrorCode.INTERNAL,
         f"{what} When you report it, quote {request_id}.",
@@ -225,10 +280,18 @@ def _internal(error: Exception, request_id: str, composition: Composition) -> Re
     )
 
 
-def _refused(refusal: Refusal) -> HttpResponse:
+def _refused(
+    refusal: Refusal,
+    event: Event,
+    composition: Composition,
+    lacking: Collection[Grant] = (),
+) -> HttpResponse:
     headers: dict[str, str] = {}
-    if refusal.code is ErrorCode.UNAUTHORIZED:
-        headers["www-authenticate"] = 'Bearer realm="zero-memory"'
+    if refusal.code is ErrorCode.UNAUTHORIZED or lacking:
+        wanted: list[Grant] = [grant for grant in GRANTS if grant in (lacking or OFFERED)]
+        headers["www-authenticate"] = oauth.challenge(
+            refusal.code, _headers(event), composition.settings, wanted
+        )
     if refusal.code is ErrorCode.RATE_LIMITED and refusal.details is not None:
         headers["retry-after"] = str(refusal.details["retry_after_s"])
     return json_response(refusal.code.http_status, refusal.body(), headers)

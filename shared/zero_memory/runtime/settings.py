@@ -67,6 +67,29 @@ class Settings(BaseModel):
         default=(),
         description="Origins of web pages that may call, beside those of the allowed hosts.",
     )
+    public_url: str = Field(
+        default="",
+        description="Where clients reach the service, when that is not the Host of their requests.",
+    )
+    oauth_issuer: str = Field(
+        default="",
+        description="The Cognito user pool that people sign in at, by its issuer's URL; empty: "
+        "personal access tokens alone.",
+    )
+    oauth_login_url: str = Field(
+        default="", description="The user pool's own domain, where clients send people to sign in."
+    )
+    oauth_user_pool: str = Field(
+        default="", description="The user pool's id, where clients register."
+    )
+    oauth_redirect_uris: Names = Field(
+        default=(),
+        description="Where clients may have codes sent to, beside any place on their own machine.",
+    )
+    oauth_sign_up: bool = Field(
+        default=False,
+        description="Whether who signs in and was linked to nobody becomes a new person.",
+    )
     calls_a_minute: int = Field(
         default=60_000,
         ge=1,

@@ -15,6 +15,7 @@ from zero_memory.contracts.errors import Refusal, not_found, unauthorized, valid
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import (
     Absent,
+    Action,
     ConditionFailed,
     Page,
     Present,
@@ -138,20 +139,23 @@ def _read(table: Table, memory: TokenMemory, public_id: str, now: int) -> Rememb
 
 def make_person(table: Table, clock: Clock, name: str = "") -> Person:
     """A new person with their private root and core, in one transaction."""
-    now = clock.now()
     if len(name) > NAME_LENGTH:
         raise validation_failed(f"A person's name has at most {NAME_LENGTH} characters.")
+    person, actions = new_person(clock.now(), name)
+    table.transact(actions)
+    return person
+
+
+def new_person(now: int, name: str = "") -> tuple[Person, list[Action]]:
+    """A person born at `now` (milliseconds), and the actions that make them and what is theirs."""
     of = new_person_id(now)
     person = Person(of, now, secrets.token_bytes(32), name)
-    table.transact(
-        [
-            Put(person, Absent()),
-            Put(PersonEntry(of)),
-            *founding(first_membership(of, personal_path(of), "personal", now), now),
-            *founding(first_membership(of, core_path(of), "core", now), now),
-        ]
-    )
-    return person
+    return person, [
+        Put(person, Absent()),
+        Put(PersonEntry(of)),
+        *founding(first_membership(of, personal_path(of), "personal", now), now),
+        *founding(first_membership(of, core_path(of), "core", now), now),
+    ]
 
 
 def set_disabled(

@@ -137,6 +137,24 @@ class PersonToken:
 
 
 @dataclass(frozen=True)
+class Login:
+    """Says that this subject of an OAuth issuer is this person."""
+
+    issuer: str
+    subject: str
+    person: str
+
+
+@dataclass(frozen=True)
+class PersonLogin:
+    """The same, stored with the person."""
+
+    person: str
+    issuer: str
+    subject: str
+
+
+@dataclass(frozen=True)
 class Attachment:
     """The project that a conversation is attached to, for 24 hours since it was last renewed.
 

@@ -36,8 +36,16 @@ VIEWS_BEHIND = 5
 class Edge(Composition):
     """A process's ports, with a clock that stands still and an embedder that costs nothing."""
 
-    def __init__(self, table: Table, index: SearchIndex, clock: ManualClock, folder: Path) -> None:
-        super().__init__(Settings(data_dir=folder, log_level="CRITICAL"))
+    def __init__(
+        self,
+        table: Table,
+        index: SearchIndex,
+        clock: ManualClock,
+        folder: Path,
+        settings: Settings | None = None,
+    ) -> None:
+        given = settings or Settings(log_level="CRITICAL")
+        super().__init__(given.model_copy(update={"data_dir": folder}))
         self._manual = clock
         self._given_table = table
         self._given_index = index
@@ -61,7 +69,9 @@ class Edge(Composition):
 
 
 @contextmanager
-def edge(home: str, clock: ManualClock | None = None) -> Generator[Edge]:
+def edge(
+    home: str, clock: ManualClock | None = None, settings: Settings | None = None
+) -> Generator[Edge]:
     """The handlers of this process answer from a home of their own."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -78,7 +88,7 @@ def edge(home: str, clock: ManualClock | None = None) -> Generator[Edge]:
         else:
             index = LocalIndex(folder / "index")
             stack.callback(index.close)
-        made = Edge(table, index, clock or ManualClock(), folder)
+        made = Edge(table, index, clock or ManualClock(), folder, settings)
         made.late_views = "late views" in home
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bootstrap, "_composition", made)

@@ -23,12 +23,16 @@ from zero_memory.client.failure import Failure
 from zero_memory.contracts.errors import ErrorCode
 from zero_memory.memory.model import AuditRecord
 from zero_memory.portability.departure import Departure
+from zero_memory.ports.access_tokens import Claims
 from zero_memory.ports.artifacts import ArtifactsUnavailable
 from zero_memory.ports.table import Action, ConditionFailed, Put, TableUnavailable
+from zero_memory.runtime.bootstrap import Composition
+from zero_memory.runtime.entry import oauth_handler
 from zero_memory.runtime.settings import Settings
 from zero_memory.scopes import founding, identity
 from zero_memory.scopes.identity import make_token
 from zero_memory.scopes.limits import UNASKED
+from zero_memory.scopes.logins import link_login
 from zero_memory.scopes.model import Grant
 from zero_memory.scopes.model import Person as Record
 from zero_memory.tools import delete_account
@@ -50,8 +54,8 @@ UNMET = {
 ADVICE = re.compile(
     r"\b(pass|send|use|ask|read|retry|repeat|try|choose|check|list|lists|write|leave|see|make|take|"
     r"keep|import|export|encode|name|names|show|shows|point|split|flatten|store|undo|restore|link|"
-    r"remember|unshare|forget|call|quote|compare|hand|open|allow|move|give|save|needs|must|"
-    r"at most|either|there (?:is|are) no such field|should|valid|describe_scope)\b",
+    r"remember|unshare|unlink|sign in|forget|call|quote|compare|hand|open|allow|move|give|save|"
+    r"needs|must|at most|either|there (?:is|are) no such field|should|valid|describe_scope)\b",
     re.IGNORECASE,
 )
 
@@ -232,6 +236,51 @@ def account_gone(of: Stage) -> Answer:
     of.ben.does("delete_account", confirm=confirm)
     identity.PROCESS_MEMORY.put(public_id, remembered)  # as in another process
     return of.ben.call("describe_scope")
+
+
+@case
+def nobody_signs_in(of: Stage) -> Answer:
+    return send_json(oauth_handler(), "/oauth/register", "", {"client_name": CANARY})
+
+
+def signs_in(of: Stage, claims: Claims | None) -> Answer:
+    """What a token gets that says this."""
+
+    class Tokens:
+        def read(self, token: str) -> Claims | None:
+            del token
+            return claims
+
+    of.at.settings = Settings(oauth_issuer=f"https://{CANARY}.example", log_level="CRITICAL")
+    of.patch.setattr(Composition, "access_tokens", property(lambda _: Tokens()))
+    return replace(of.ada, token=CANARY).call("describe_scope")
+
+
+@case
+def signed_in_elsewhere(of: Stage) -> Answer:
+    return signs_in(of, None)
+
+
+@case
+def signed_in_as_nobody(of: Stage) -> Answer:
+    scopes = ("zero-memory/memory:read",)
+    return signs_in(of, Claims("issuer", CANARY, scopes, (), of.at.clock.now() + 1))
+
+
+@case
+def link_nobody(of: Stage) -> Answer:
+    return of.operates("link", CANARY, "https://issuer.example", CANARY)
+
+
+@case
+def link_somebody_else(of: Stage) -> Answer:
+    link_login(of.at.table, of.ada.id, "https://issuer.example", CANARY)
+    return of.operates("link", of.ben.id, "https://issuer.example", CANARY)
+
+
+@case
+def unlink_nothing(of: Stage) -> Answer:
+    return of.operates("unlink", of.ada.id, "https://issuer.example", CANARY)
 
 
 @case

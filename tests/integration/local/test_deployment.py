@@ -62,6 +62,7 @@ RIGHTS: dict[str, set[Right]] = {
     "manage_scope": READS | WRITES,
     "manage_tokens": READS | WRITES,
     "mcp": READS | WRITES | TAKES_UPLOADS,
+    "oauth": set(),
     "indexer": READS | {("dynamodb:DeleteItem", "S#*"), ("sqs:SendMessage", "*")},
     "tick": READS
     | {("dynamodb:DeleteItem", "S#*")}
@@ -108,7 +109,13 @@ def test_every_tool_has_its_routes_those_for_people_plain_http_alone_and_the_pro
     tools = {f"POST {prefix}/{tool.name}": tool.name for tool in TOOLS for prefix in PREFIXES}
     peoples = {f"POST /tools/{tool.name}": tool.name for tool in PEOPLES_TOOLS}
     protocol = {"ANY /mcp": "mcp", "POST /tools/{tool}": "mcp"}
-    assert routes == tools | peoples | protocol
+    asked = {
+        "GET /.well-known/oauth-protected-resource": "oauth",
+        "GET /.well-known/oauth-protected-resource/mcp": "oauth",
+        "GET /.well-known/oauth-authorization-server": "oauth",
+        "POST /oauth/register": "oauth",
+    }
+    assert routes == tools | peoples | protocol | asked
 
 
 def test_every_folder_of_a_function_is_deployed_and_has_its_handler() -> None:
@@ -178,6 +185,8 @@ def test_a_function_asks_a_domain_for_what_it_needs_alone(function: str) -> None
     granted: set[Right] = set()
     for policy in FUNCTIONS[function]["Policies"]:
         condition, search, otherwise = policy.get("If", (None, {"Statement": ()}, None))
+        if condition == "HasIdentity":
+            continue
         assert condition is None or (condition, otherwise) == ("HasDomain", NOTHING)
         for statement in search["Statement"]:
             for resource in several(statement["Resource"]):
@@ -186,6 +195,25 @@ def test_a_function_asks_a_domain_for_what_it_needs_alone(function: str) -> None
                 granted.add((statement["Action"], path))
 
     assert granted == DOMAIN_RIGHTS.get(function, set())
+
+
+def test_one_function_makes_clients_in_the_pool_and_nothing_else_there() -> None:
+    asking = {
+        name: policy["If"]
+        for name, one in FUNCTIONS.items()
+        for policy in one["Policies"]
+        if policy.get("If", ("",))[0] == "HasIdentity"
+    }
+
+    assert asking.keys() == {"oauth"}
+    _, allowed, otherwise = asking["oauth"]
+    (statement,) = allowed["Statement"]
+    assert statement["Action"] == [
+        "cognito-idp:CreateUserPoolClient",
+        "cognito-idp:ListUserPoolClients",
+    ]
+    assert statement["Resource"] == {"GetAtt": "IdentityStack.Outputs.UserPoolArn"}
+    assert otherwise == NOTHING
 
 
 def listed(value: str | list[str]) -> list[str]:

@@ -1,0 +1,3 @@
+from zero_memory.runtime.entry import oauth_handler
+
+handler = oauth_handler()

@@ -1,0 +1,116 @@
+"""Signing in: which person an OAuth issuer's subject is, and what their token lets them do."""
+
+from zero_memory.contracts.errors import Refusal, conflict, forbidden, not_found, unauthorized
+from zero_memory.ports.access_tokens import Claims
+from zero_memory.ports.clock import Clock
+from zero_memory.ports.table import (
+    Absent,
+    Check,
+    ConditionFailed,
+    Delete,
+    Present,
+    Put,
+    Table,
+    ref,
+)
+from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.identity import new_person
+from zero_memory.scopes.model import GRANTS, Grant, Login, Person, PersonLogin
+
+RESOURCE_SERVER = "zero-memory"
+"""What an issuer calls this service; its scopes are `zero-memory/<grant>`."""
+
+OFFERED: tuple[Grant, ...] = ("memory:read", "memory:write")
+"""What clients that register themselves may ask for. Nobody is asked for consent, so that the rest
+is for personal access tokens."""
+
+
+def scope_of(grant: Grant) -> str:
+    """What an issuer calls a grant."""
+    return f"{RESOURCE_SERVER}/{grant}"
+
+
+def sign_in(
+    table: Table, clock: Clock, claims: Claims | None, *, resource: str, sign_up: bool
+) -> Caller:
+    """Who calls with an access token that says this (None: it is none of the issuer's).
+
+    A token that names audiences must name `resource`; each must hold one of our scopes, which no
+    other service has. With `sign_up`, a subject that nobody was linked to becomes a new person.
+    Raises unauthorized for a token that does not do, forbidden for a subject without a person, and
+    for a disabled one.
+    """
+    if claims is None or claims.expires_at <= clock.now():
+        raise _refused()
+    if claims.audiences and resource not in claims.audiences:
+        raise _refused()
+    grants: frozenset[Grant] = frozenset(
+        grant for grant in GRANTS if scope_of(grant) in claims.scopes
+    )
+    if not grants:
+        raise _refused()
+    person = _person(table, claims)
+    if person is None and sign_up and table.get(Login, claims.issuer, claims.subject) is None:
+        _make(table, clock, claims)
+        person = _person(table, claims)
+    if person is None or person.disabled:
+        raise forbidden(
+            "You signed in, but not as anybody who may use this service. Ask whoever runs it to "
+            "let you in."
+        )
+    return Caller(person.person, person.person, grants, calls_a_minute=person.calls_a_minute)
+
+
+def link_login(table: Table, person: str, issuer: str, subject: str) -> None:
+    """Have an issuer's subject sign in as this person.
+
+    Linking again changes nothing. Raises not_found, and conflict for somebody else's.
+    """
+    try:
+        table.transact([Check(ref(Person, person), Present()), *_linked(person, issuer, subject)])
+    except ConditionFailed as failed:
+        known = table.get(Login, issuer, subject)
+        if known is None:
+            raise not_found("There is no such person; zm admin people lists them.") from failed
+        if known.person != person:
+            raise conflict(
+                "This subject signs in as another person; unlink it from them first."
+            ) from failed
+
+
+def unlink_login(table: Table, person: str, issuer: str, subject: str) -> None:
+    """End that a subject signs in as this person; the next request fails. Raises not_found."""
+    known = table.get(Login, issuer, subject)
+    if known is None or known.person != person:
+        raise not_found("This person has no such sign-in; check issuer and subject.")
+    table.transact(
+        [Delete(ref(Login, issuer, subject)), Delete(ref(PersonLogin, person, issuer, subject))]
+    )
+
+
+def _refused() -> Refusal:
+    return unauthorized(
+        "This needs a valid access token for this service: it is unknown, expired or for another "
+        "one. Sign in again."
+    )
+
+
+def _person(table: Table, claims: Claims) -> Person | None:
+    login = table.get(Login, claims.issuer, claims.subject)
+    return login and table.get(Person, login.person)
+
+
+def _make(table: Table, clock: Clock, claims: Claims) -> None:
+    """A new person who signs in so, unless another request was faster."""
+    person, founding = new_person(clock.now())
+    try:
+        table.transact([*founding, *_linked(person.person, claims.issuer, claims.subject)])
+    except ConditionFailed:
+        return
+
+
+def _linked(person: str, issuer: str, subject: str) -> list[Put]:
+    return [
+        Put(Login(issuer, subject, person), Absent()),
+        Put(PersonLogin(person, issuer, subject)),
+    ]
