@@ -134,10 +134,9 @@ def _run(composition: Composition, asked: argparse.Namespace) -> int:
             _print([_card(set_disabled(table, asked.person, disabled=disabled))], asked)
         case "quota":
             _print([_card(set_quota(table, asked.person, asked.calls))], asked)
-        case "link":
-            link_login(table, asked.person, asked.issuer, asked.subject)
-        case "unlink":
-            unlink_login(table, asked.person, asked.issuer, asked.subject)
+        case "link" | "unlink":
+            change = link_login if asked.command == "link" else unlink_login
+            change(table, asked.person, asked.issuer, asked.subject)
         case "scopes":
             memberships = access_of(table, asked.person).memberships
             _print(({"path": each.path, "role": each.role} for each in memberships), asked)

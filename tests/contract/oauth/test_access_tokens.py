@@ -52,7 +52,7 @@ def test_what_is_not_the_issuer_s_says_nothing(pool: Pool, tokens: SignedAccessT
         f"{head}.{body}.",
         f"{head}.{body}.{signature[:-4]}AAAA",
         stranger.signs(SCOPE),  # another key by the same name
-        jwt.encode(claims, None, algorithm="none", headers={"kid": key_id}),
+        jwt.encode(claims, "", algorithm="none", headers={"kid": key_id}),
         jwt.encode(claims, public[:60], algorithm="HS256", headers={"kid": key_id}),
         jwt.encode(claims, key, algorithm="RS512", headers={"kid": key_id}),
         jwt.encode(claims, key, algorithm="RS256"),

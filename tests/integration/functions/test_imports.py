@@ -58,6 +58,7 @@ IMPORTS = {
     "mcp": TABLE | ANSWERS | EMBEDS | ASKS_A_DOMAIN | READS_NOTES,
     "indexer": TABLE | ASKS_A_DOMAIN,
     "tick": TABLE | ASKS_A_DOMAIN | {"aws_lambda_powertools"},
+    "oauth": (TABLE - {"msgspec"}) | ANSWERS,
 }
 """What each function imports; those that are not named: `TABLE` and `ANSWERS`."""
 
