@@ -64,7 +64,7 @@ def test_each_function_is_shown_with_its_own_layers(built: Path) -> None:
 
 def test_a_function_over_the_ceiling_fails_and_is_named(built: Path) -> None:
     grow(built / "PackageLayer", 200_000_000)
-    grow(built / "ModelLayer", 31_000_000)
+    grow(built / "ModelLayer", 41_000_000)
 
     judged = judge(built)
 
