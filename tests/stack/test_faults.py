@@ -1,0 +1,241 @@
+"""What may go wrong between a write and its place in the index: nothing is lost or doubled."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Generator
+
+import httpx
+import pytest
+
+from tests.relay import Answer, Ask, Meddling, Relay, Request
+from tests.stack.faults import (
+    Effects,
+    caller,
+    half_read,
+    in_conflict,
+    meddling,
+    operation,
+    some,
+    throttled,
+    unheard,
+)
+from tests.stack.home import POLL_S, Home, Someone
+from tests.stack.stack import Stack
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("stack")]
+
+WAIT_S = 90
+ANYTIMES = 1_000
+
+
+@pytest.fixture
+def stack(stack_with_domain: Stack) -> Generator[Stack]:
+    yield stack_with_domain
+    assert stack_with_domain.stream.given_up == []
+
+
+@pytest.fixture
+def home(stack: Stack) -> Home:
+    return Home(stack.api_url, "domain", stack.table)
+
+
+@pytest.fixture
+def node(stack: Stack) -> Relay:
+    assert stack.node is not None
+    return stack.node
+
+
+def stored(node: Relay, someone: Someone) -> list[str]:
+    """The ids of all that the index holds of a person's scopes."""
+    query = {"size": 100, "query": {"terms": {"visible_in": someone.scopes()}}}
+    asked = f"{node.target}/memories/_search?_source=false&ignore_unavailable=true"
+    answer = httpx.post(asked, json=query)
+    return sorted(hit["_id"] for hit in answer.raise_for_status().json()["hits"]["hits"])
+
+
+def holds(node: Relay, someone: Someone, ids: list[str]) -> bool:
+    """Whether the index holds exactly these of a person's scopes."""
+    return stored(node, someone) == sorted(ids)
+
+
+def version(node: Relay, memory_id: str) -> int | None:
+    """The revision that the index holds of a memory."""
+    return (
+        httpx.get(f"{node.target}/memories/_doc/{memory_id}?_source=false").json().get("_version")
+    )
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(POLL_S)
+
+
+# A function's process ends
+
+
+def contents(someone: Someone) -> list[str]:
+    """The words of all live memories of somebody."""
+    listed = someone.call("list_memories", limit=100)["memories"]
+    return sorted(memory["preview"] for memory in listed)
+
+
+def two(someone: Someone) -> list[str]:
+    return [someone.remembers(f"Page {number} shows a river") for number in (1, 2)]
+
+
+def remember(someone: Someone) -> httpx.Response:
+    once = {"idempotency_key": "once", "scope": "personal"}
+    return someone.asks("remember", content="The river runs north", **once)
+
+
+def test_an_indexer_killed_in_the_middle_of_a_batch_indexes_all_of_it_once(
+    stack: Stack, home: Home, node: Relay
+) -> None:
+    def batch(effects: Effects) -> tuple[Someone, list[str]]:
+        someone = home.someone()
+        with meddling(effects.meddle, stack.aws, node):
+            with stack.stream.turn:
+                ids = two(someone)
+            someone.settle()
+        return someone, sorted(ids)
+
+    undisturbed = Effects(stack, "IndexerFunction")
+    batch(undisturbed)
+    last = undisturbed.seen
+    assert last > 1
+    for allowed in range(last + 1):
+        cut = Effects(stack, "IndexerFunction", allowed=allowed, last=last)
+        someone, ids = batch(cut)
+        until(cut.killed.is_set, "it was not killed")
+        assert stored(node, someone) == ids
+        assert sorted(someone.finds("Which page shows a river?")) == ids
+
+
+# DynamoDB refuses, or is not heard
+
+
+def writes(request: Request) -> bool:
+    return caller(request) == "RememberFunction" and operation(request) == "TransactWriteItems"
+
+
+@pytest.mark.parametrize("fault", [throttled, in_conflict, unheard])
+def test_a_write_that_fails_in_passing_happens_once(
+    stack: Stack, home: Home, fault: Meddling
+) -> None:
+    someone = home.someone()
+    with meddling(some(fault, 2, writes), stack.aws):
+        someone.remembers("The river runs south")
+    assert contents(someone) == ["The river runs south"]
+
+
+@pytest.mark.parametrize("fault", [throttled, in_conflict, unheard])
+def test_a_write_that_keeps_failing_is_refused_and_happens_once_when_it_is_sent_again(
+    stack: Stack, home: Home, fault: Meddling
+) -> None:
+    someone = home.someone()
+    with meddling(some(fault, ANYTIMES, writes), stack.aws):
+        refused = remember(someone)
+    assert refused.status_code == 500
+    assert "with an idempotency_key" in refused.json()["error"]["message"]
+    assert remember(someone).status_code == 200
+    assert contents(someone) == ["The river runs north"]
+
+
+def test_a_batch_that_is_read_by_halves_is_read_whole(stack: Stack, home: Home) -> None:
+    someone = home.someone()
+    ids = [someone.remembers(f"River {number} has {number} bridges") for number in range(1, 5)]
+
+    def batches(request: Request) -> bool:
+        return caller(request) == "RecallFunction" and operation(request) == "BatchGetItem"
+
+    with meddling(some(half_read, ANYTIMES, batches), stack.aws):
+        found = someone.finds("How many bridges has a river?")
+        whole = someone.call("recall", ids=ids)
+    assert sorted(found) == sorted(ids)
+    assert [memory["id"] for memory in whole["memories"]] == ids
+
+
+# The stream repeats itself
+
+
+def test_records_that_come_twice_and_out_of_order_change_nothing(
+    stack: Stack, home: Home, node: Relay
+) -> None:
+    someone = home.someone()
+    memory = someone.remembers("The ferry crosses at noon")
+    someone.call("forget", memory_id=memory, reason="a mistake")
+    someone.call("restore_memory", memory_id=memory)
+    until(lambda: version(node, memory) == 3, "the index stays behind")
+    records = stack.stream.records_of(f"M#{memory}")
+    assert len(records) == 3
+
+    for batch in (records[:1], records[::-1], records):
+        done = stack.invoke("IndexerFunction", {"Records": batch})
+        assert done == {"batchItemFailures": []}
+
+    assert version(node, memory) == 3
+    assert stored(node, someone) == [memory]
+    assert someone.finds("When does the ferry cross?") == [memory]
+
+
+def test_an_old_record_brings_nothing_back_that_is_erased(
+    stack: Stack, home: Home, node: Relay
+) -> None:
+    someone = home.someone()
+    memory = someone.remembers("The ferry is called Aurora")
+    until(lambda: holds(node, someone, [memory]), "the index stays behind")
+    someone.call("erase_memory", memory_id=memory, confirm=memory)
+    until(lambda: holds(node, someone, []), "the index keeps what is erased")
+    records = stack.stream.records_of(f"M#{memory}")
+    assert [record["eventName"] for record in records] == ["INSERT", "REMOVE"]
+
+    assert stack.invoke("IndexerFunction", {"Records": records[:1]}) == {"batchItemFailures": []}
+
+    assert stored(node, someone) == []
+    assert someone.finds("What is the ferry called?") == []
+
+
+def test_what_an_indexer_wrote_late_is_taken_out_when_it_was_erased_meanwhile(
+    stack: Stack, home: Home, node: Relay
+) -> None:
+    someone = home.someone()
+    arrived, go_on, written = threading.Event(), threading.Event(), threading.Event()
+
+    def hold(request: Request, ask: Ask) -> Answer | None:
+        late = "_bulk" in request.path and b'"index"' in request.body and not arrived.is_set()
+        if late:
+            arrived.set()
+            go_on.wait(WAIT_S)
+        answer = ask(request)
+        if late:
+            written.set()
+        return answer
+
+    with meddling(hold, node):
+        memory = someone.remembers("The ferry was sold")
+        assert arrived.wait(WAIT_S)
+        someone.call("erase_memory", memory_id=memory, confirm=memory)
+        go_on.set()
+        assert written.wait(WAIT_S)
+        assert someone.finds("What became of the ferry?") == []
+    until(lambda: holds(node, someone, []), "the index keeps what is erased")
+
+
+# A memory that can't be indexed
+
+
+def test_what_is_parked_for_long_is_given_up_where_an_alarm_watches(stack: Stack) -> None:
+    queues = stack.emulator.client("sqs")
+    attributes = queues.get_queue_attributes(
+        QueueUrl=stack.physical["IndexerParked"], AttributeNames=["RedrivePolicy"]
+    )["Attributes"]
+    ends = json.loads(attributes["RedrivePolicy"])["deadLetterTargetArn"]
+    assert ends == stack.outputs["IndexerFailuresArn"]
+    (alarm,) = stack.emulator.client("cloudwatch").describe_alarms(
+        AlarmNames=[stack.physical["IndexerFailuresAlarm"]]
+    )["MetricAlarms"]
+    assert alarm["Dimensions"] == [{"Name": "QueueName", "Value": ends.rpartition(":")[2]}]
+    assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 0)
