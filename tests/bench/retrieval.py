@@ -54,6 +54,7 @@ from zero_memory.retrieval.passages import read_passage
 from zero_memory.retrieval.ranking import Ranking
 from zero_memory.retrieval.recall import rank
 from zero_memory.retrieval.vectors import unpack
+from zero_memory.scopes.visibility import ReadSet
 
 KS = (5, 10, 20)
 DEFAULT = Ranking()
@@ -138,7 +139,8 @@ def _meta(told: Told) -> Meta:
 def found(asked: Asked, ranking: Ranking, k: int, now: int) -> int:
     """How much of the evidence is among the first k."""
     limit = k * ranking.candidates_per_result
-    ranked = rank(asked.candidates[k], asked.tokens, ranking, now=now, limit=limit)
+    read_set = ReadSet({scope: scope for scope in asked.question.scopes})
+    ranked = rank(asked.candidates[k], asked.tokens, read_set, ranking, now=now, limit=limit)
     return len({each.meta.memory_id for each in ranked[:k]} & asked.question.evidence)
 
 

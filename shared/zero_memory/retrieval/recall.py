@@ -68,12 +68,18 @@ def recall(
         alive_at=alive_at,
     )
     now = clock.now() if alive_at is None else alive_at
-    ranked = rank(candidates, query.tokens, ranking, now=now, limit=limit)
+    ranked = rank(candidates, query.tokens, read_set, ranking, now=now, limit=limit)
     return Found(tuple(ranked[:k]), candidates.degraded)
 
 
 def rank(
-    candidates: Candidates, tokens: Sequence[str], ranking: Ranking, *, now: int, limit: int
+    candidates: Candidates,
+    tokens: Sequence[str],
+    read_set: ReadSet,
+    ranking: Ranking,
+    *,
+    now: int,
+    limit: int,
 ) -> list[Ranked]:
     """Every candidate, best first; ties by id. `limit` is how many each leg was asked for."""
     fused = fuse(
@@ -84,7 +90,7 @@ def rank(
         ranking,
         limit=limit,
     )
-    supported = support(fused, candidates.metas, ranking)
+    supported = support(fused, candidates.metas, read_set, ranking)
     ranked: list[Ranked] = []
     for each in fused:
         meta, neighbours = candidates.metas[each.memory_id], supported[each.memory_id]
