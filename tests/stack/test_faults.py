@@ -4,11 +4,15 @@ import json
 import threading
 import time
 from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import httpx
 import pytest
 
 from tests.relay import Answer, Ask, Meddling, Relay, Request
+from tests.stack.conftest import Node
 from tests.stack.faults import (
     Effects,
     caller,
@@ -22,11 +26,13 @@ from tests.stack.faults import (
 )
 from tests.stack.home import POLL_S, Home, Someone
 from tests.stack.stack import Stack
+from zero_memory.memory.model import Meta
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("stack")]
 
 WAIT_S = 90
 ANYTIMES = 1_000
+PROJECT = "https://example.org/atlas.git"
 
 
 @pytest.fixture
@@ -82,13 +88,101 @@ def contents(someone: Someone) -> list[str]:
     return sorted(memory["preview"] for memory in listed)
 
 
+@dataclass(frozen=True)
+class Deed:
+    """A call of one function: what comes before it, how it is made, and what it must come to."""
+
+    function: str
+    prepare: Callable[[Someone], Any]
+    do: Callable[[Someone, Any], httpx.Response]
+    check: Callable[[Someone, Any, Relay], None]
+    indexed_first: bool = False
+
+
+def nothing(someone: Someone) -> None:
+    return
+
+
 def two(someone: Someone) -> list[str]:
     return [someone.remembers(f"Page {number} shows a river") for number in (1, 2)]
 
 
-def remember(someone: Someone) -> httpx.Response:
+def remember(someone: Someone, _: None) -> httpx.Response:
     once = {"idempotency_key": "once", "scope": "personal"}
     return someone.asks("remember", content="The river runs north", **once)
+
+
+def is_remembered(someone: Someone, _: None, node: Relay) -> None:
+    assert contents(someone) == ["The river runs north"]
+
+
+def import_two(someone: Someone, _: None) -> httpx.Response:
+    items = [{"path": f"{name}.md", "text": f"{name} is a river"} for name in ("Elbe", "Oder")]
+    return someone.asks("import_memory", items=items, scope="personal")
+
+
+def are_imported(someone: Someone, _: None, node: Relay) -> None:
+    assert contents(someone) == ["Elbe is a river", "Oder is a river"]
+
+
+def move(someone: Someone, ids: list[str]) -> httpx.Response:
+    return someone.asks("move_memories", ids=ids, project_hint=PROJECT)
+
+
+def are_moved(someone: Someone, ids: list[str], node: Relay) -> None:
+    listed = someone.call("list_memories")["memories"]
+    assert sorted(memory["id"] for memory in listed) == sorted(ids)
+    (scope,) = {memory["scope"] for memory in listed}
+    assert scope.startswith("proj.")
+
+
+def erase(someone: Someone, ids: list[str]) -> httpx.Response:
+    return someone.asks("erase_memory", memory_id=ids[0], confirm=ids[0])
+
+
+def is_erased(someone: Someone, ids: list[str], node: Relay) -> None:
+    gone, kept = ids
+    assert [memory["id"] for memory in someone.call("list_memories")["memories"]] == [kept]
+    assert someone.call("recall", ids=[gone])["missing"] == [gone]
+    until(lambda: holds(node, someone, [kept]), "the index keeps what is erased")
+
+
+DEEDS = {
+    "remember": Deed("RememberFunction", nothing, remember, is_remembered),
+    "import": Deed("ImportMemoryFunction", nothing, import_two, are_imported),
+    "move": Deed("MoveMemoriesFunction", two, move, are_moved),
+    "erase": Deed("EraseMemoryFunction", two, erase, is_erased, indexed_first=True),
+}
+
+
+@pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS)
+def test_what_was_cut_off_between_two_effects_is_whole_when_it_is_sent_again(
+    stack: Stack, home: Home, node: Relay, deed: Deed
+) -> None:
+    def prepared(times: int) -> list[tuple[Someone, Any]]:
+        people = [home.someone() for _ in range(times)]
+        given = [(someone, deed.prepare(someone)) for someone in people]
+        if deed.indexed_first:
+            for someone, ids in given:
+                until(partial(holds, node, someone, ids), "the index lacks what is to be erased")
+        return given
+
+    ((someone, given),) = prepared(1)
+    undisturbed = Effects(stack, deed.function)
+    with stack.stream.turn, meddling(undisturbed.meddle, stack.aws, node):
+        assert deed.do(someone, given).status_code == 200
+    last = undisturbed.seen
+    assert last > 0
+
+    done = prepared(last + 1)
+    for allowed, (someone, given) in enumerate(done):
+        cut = Effects(stack, deed.function, allowed=allowed, last=last)
+        with stack.stream.turn, meddling(cut.meddle, stack.aws, node):
+            assert deed.do(someone, given).status_code == 502
+        assert cut.killed.is_set()
+        deed.do(someone, given)
+    for someone, given in done:
+        deed.check(someone, given, node)
 
 
 def test_an_indexer_killed_in_the_middle_of_a_batch_indexes_all_of_it_once(
@@ -137,10 +231,10 @@ def test_a_write_that_keeps_failing_is_refused_and_happens_once_when_it_is_sent_
 ) -> None:
     someone = home.someone()
     with meddling(some(fault, ANYTIMES, writes), stack.aws):
-        refused = remember(someone)
+        refused = remember(someone, None)
     assert refused.status_code == 500
     assert "with an idempotency_key" in refused.json()["error"]["message"]
-    assert remember(someone).status_code == 200
+    assert remember(someone, None).status_code == 200
     assert contents(someone) == ["The river runs north"]
 
 
@@ -224,7 +318,30 @@ def test_what_an_indexer_wrote_late_is_taken_out_when_it_was_erased_meanwhile(
     until(lambda: holds(node, someone, []), "the index keeps what is erased")
 
 
-# A memory that can't be indexed
+# A record that can't be indexed, and an engine that is away
+
+
+def test_a_poisoned_record_is_parked_alone_and_looked_at_again_until_it_is_mended(
+    stack: Stack, home: Home, node: Relay
+) -> None:
+    bad, good = home.someone(), home.someone()
+    table = stack.emulator.client("dynamodb")
+    name = stack.outputs["TableName"]
+    with stack.stream.turn:
+        poisoned = bad.remembers("The bridge is closed")
+        at = {"pk": {"S": f"M#{poisoned}"}, "sk": {"S": "META"}}
+        whole = table.get_item(TableName=name, Key=at)["Item"]
+        table.put_item(TableName=name, Item={**whole, "kind": {"N": "7"}})
+        healthy = good.remembers("The bridge is open")
+    until(lambda: holds(node, good, [healthy]), "a poisoned record holds another up")
+    assert good.finds("What about the bridge?") == [healthy]
+    until(lambda: parked(stack) > 0, "it was not parked")
+
+    with stack.stream.turn:  # what mends it is the queue, not the stream
+        table.put_item(TableName=name, Item=whole)
+        until(lambda: holds(node, bad, [poisoned]), "nobody looks at what is parked")
+    until(lambda: parked(stack) == 0, "it is looked at for ever")
+    assert bad.finds("What about the bridge?") == [poisoned]
 
 
 def test_what_is_parked_for_long_is_given_up_where_an_alarm_watches(stack: Stack) -> None:
@@ -239,3 +356,34 @@ def test_what_is_parked_for_long_is_given_up_where_an_alarm_watches(stack: Stack
     )["MetricAlarms"]
     assert alarm["Dimensions"] == [{"Name": "QueueName", "Value": ends.rpartition(":")[2]}]
     assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 0)
+
+
+def parked(stack: Stack) -> int:
+    """How many memories wait to be looked at again, or are just being looked at."""
+    counts = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    attributes = stack.emulator.client("sqs").get_queue_attributes(
+        QueueUrl=stack.physical["IndexerParked"], AttributeNames=counts
+    )["Attributes"]
+    return sum(int(attributes[each]) for each in counts)
+
+
+def test_what_is_written_while_the_engine_is_away_is_found_and_indexed_when_it_is_back(
+    stack: Stack, home: Home, node: Relay, engine: Node
+) -> None:
+    someone = home.someone()
+    before = someone.remembers("The lighthouse is white")
+    until(lambda: holds(node, someone, [before]), "the index stays behind")
+    engine.stop()
+    meanwhile = someone.remembers("The lighthouse keeper is called Ida")
+    found = someone.call("recall", query="Who keeps the lighthouse?")
+    assert found["degraded"]
+    assert sorted(hit["id"] for hit in found["hits"]) == sorted([before, meanwhile])
+    someone.call("forget", memory_id=before, reason="it was painted")
+    engine.start()
+    node.target = engine.url
+    someone.settle()
+    assert someone.finds("Who keeps the lighthouse?") == [meanwhile]
+    meta = stack.table.get(Meta, before)
+    assert meta is not None
+    assert version(node, before) == meta.revision
+    assert stored(node, someone) == sorted([before, meanwhile])
