@@ -5,18 +5,31 @@ put back from a copy, a record of the stream was lost, or the table was restored
 is found by comparing the two in both directions, from where the last run stopped.
 """
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from zero_memory.memory.model import IndexSweep, Meta, PendingMarker, SearchRecord
 from zero_memory.ports.clock import Clock
-from zero_memory.ports.search_index import DerivedIndex
-from zero_memory.ports.table import Absent, ConditionFailed, Delete, Put, RevisionIs, Table, ref
+from zero_memory.ports.search_index import DerivedIndex, IndexUnavailable
+from zero_memory.ports.table import (
+    Absent,
+    ConditionFailed,
+    Delete,
+    Put,
+    RevisionIs,
+    Table,
+    TableUnavailable,
+    ref,
+)
 from zero_memory.retrieval.indexing import index_each
 from zero_memory.scopes.model import Scope
 
 _AT_ONCE = 250
 _KEPT_S = 90 * 24 * 3_600
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -63,9 +76,7 @@ def mend_drift(table: Table, clock: Clock, index: DerivedIndex, *, limit: int) -
         if ids:
             drift.compared += len(ids)
             before = len(drift.refused)
-            differing = _lacking(index, ids) if side == "table" else _differing(table, index, ids)
-            if differing:
-                _mend(table, index, differing, drift)
+            _compare(table, index, side, ids, drift)
             sweep = replace(sweep, refused=sweep.refused + len(drift.refused) - before)
         if finished:
             drift.finished = True
@@ -97,6 +108,29 @@ def _next(
 def _behind_scope(at: IndexSweep) -> IndexSweep:
     side = "index" if at.scopes_after is None else "table"
     return replace(at, side=side, scope=None, memory_after=None)
+
+
+def _compare(
+    table: Table,
+    index: DerivedIndex,
+    side: Literal["table", "index"],
+    ids: Sequence[str],
+    drift: Drift,
+) -> None:
+    """Mend what differs among these; one that cannot be read is refused, and holds nobody up."""
+    try:
+        differing = _lacking(index, ids) if side == "table" else _differing(table, index, ids)
+        if differing:
+            _mend(table, index, differing, drift)
+    except (IndexUnavailable, TableUnavailable):
+        raise
+    except Exception as failure:  # noqa: BLE001 - whatever a memory does, the others go on
+        if len(ids) > 1:
+            for each in ids:
+                _compare(table, index, side, [each], drift)
+        else:
+            _log.error("memory not compared: %s", type(failure).__name__)
+            drift.refused += ids
 
 
 def _lacking(index: DerivedIndex, ids: Sequence[str]) -> list[str]:

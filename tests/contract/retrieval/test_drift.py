@@ -24,7 +24,7 @@ from zero_memory.adapters.opensearch import OpenSearchIndex
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.memory.model import Meta, PendingMarker, SearchRecord
 from zero_memory.ports.search_index import DerivedIndex, IndexUnavailable
-from zero_memory.ports.table import Delete, Page, Ref, Table, ref
+from zero_memory.ports.table import Delete, Page, Put, Ref, Table, ref
 from zero_memory.retrieval.drift import Drift, mend_drift
 from zero_memory.retrieval.indexing import document_of, index_memories
 from zero_memory.runtime import bootstrap, telemetry
@@ -147,6 +147,17 @@ def test_each_way_of_differing_is_found_counted_and_mended(home: Home) -> None:
         each: home.ada.meta(each).revision for each in (lost, stale, ahead, whole)
     }
     assert sum(run.found for run in home.mends_all()) == 0
+
+
+def test_a_memory_that_cannot_be_read_holds_nobody_up(home: Home) -> None:
+    lost, odd, whole = home.remembers("a", "b", "c")
+    home.index.erase([lost])
+    home.unmarks(odd)
+    unreadable: Any = 7
+    home.table.transact([Put(replace(home.ada.meta(odd), owner=unreadable))])
+    (drift,) = home.mends_all()
+    assert (drift.lost, drift.erased, drift.refused) == ([lost], [], [odd])
+    assert {lost, whole} <= home.holds().keys()
 
 
 def test_what_the_stream_may_still_bring_is_no_drift_and_is_brought(home: Home) -> None:
