@@ -1,4 +1,6 @@
 # Everything a person or CI runs. Needs Python 3.11 or newer, git and make; the rest is set up here.
+# `tools` and `build` need Python 3.13 too, as Lambda runs it, and `tools` Java 17 and Maven, for a
+# search node.
 
 PYTHON ?= python3
 VENV := .venv
@@ -82,5 +84,5 @@ lock: $(VENV)/serve.stamp ## pin the newest versions that pyproject.toml allows
 		-o requirements/dev.txt
 	@$(COMPILE) $(LAMBDA) -c requirements/run.txt requirements/lambda.in -o requirements/lambda.txt
 
-clean: ## remove everything that was set up or built
+clean: ## remove what was set up or built, but the tools below .work
 	@rm -rf $(VENV) .aws-sam .pytest_cache .ruff_cache .import_linter_cache .hypothesis

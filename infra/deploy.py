@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     options = argparse.ArgumentParser(prog="make deploy", description=__doc__)
     options.add_argument("--ask", action="store_true", help="ask for every parameter again")
     options.add_argument("--yes", action="store_true", help="ask nothing")
-    options.add_argument("--region", help="the first time; later the one that was kept")
+    options.add_argument("--region", help="in place of the one that was kept")
     asked = options.parse_args(arguments)
     try:
         return _deploy(asked)
@@ -71,17 +72,22 @@ def _deploy(asked: argparse.Namespace) -> int:
     template = read_template(ROOT)
     kept = tomllib.loads(CONFIG.read_text(encoding="utf-8"))["default"]
     answers: dict[str, Any] = kept["deploy"]["parameters"]
+    if asked.yes and asked.ask:
+        raise Refused("--ask asks and --yes asks nothing; choose one.")
     if not asked.yes and not sys.stdin.isatty():
         raise Refused("this is no terminal to ask on; --yes asks nothing (make deploy ARGS=--yes).")
     _run(ROOT / "infra" / "lambda_python", otherwise="Python 3.13 is needed, to build.", quiet=True)
     target = _target(answers, asked, kept["global"]["parameters"]["stack_name"])
     print(_explanation(template, target))
     if "parameter_overrides" not in answers or asked.ask:
-        values = _values(template["Parameters"], ask=not asked.yes)
+        values = _values(template["Parameters"], _kept(answers), ask=not asked.yes)
         _keep(target.region, values)
     _run(ROOT / "infra" / "build", otherwise="the build failed, as it says above.")
     unasked = ["--no-confirm-changeset"] if asked.yes else []
-    _run(SAM, "deploy", *unasked, otherwise="the stack was not deployed; sam says why above.")
+    where = ("--region", target.region)
+    _run(
+        SAM, "deploy", *where, *unasked, otherwise="the stack was not deployed; sam says why above."
+    )
     print(_next(_outputs(target), target.region))
     return 0
 
@@ -140,18 +146,25 @@ What it costs, roughly: by use, per request and per GB kept.
 """  # noqa: E501 - what people read is wrapped for them
 
 
-def _values(parameters: Mapping[str, Any], *, ask: bool) -> dict[str, str]:
-    """A value for each parameter of the template: its default, or what is answered."""
+def _values(parameters: Mapping[str, Any], kept: Mapping[str, str], *, ask: bool) -> dict[str, str]:
+    """A value for each parameter of the template: what was kept, its default, or the answer."""
     if ask:
         print("Parameters; Enter takes what stands in brackets.\n")
-    return {
-        name: _answer(name, declared) if ask else str(declared["Default"])
-        for name, declared in parameters.items()
+    defaults = {
+        name: kept.get(name, str(declared["Default"])) for name, declared in parameters.items()
     }
+    if not ask:
+        return defaults
+    return {name: _answer(name, declared, defaults[name]) for name, declared in parameters.items()}
 
 
-def _answer(name: str, declared: Mapping[str, Any]) -> str:
-    default = str(declared["Default"])
+def _kept(answers: Mapping[str, Any]) -> dict[str, str]:
+    """The parameters as `_keep` wrote them."""
+    words = shlex.split(answers.get("parameter_overrides", ""))
+    return {name: value for name, _, value in (word.partition("=") for word in words)}
+
+
+def _answer(name: str, declared: Mapping[str, Any], default: str) -> str:
     allowed = [str(value) for value in declared.get("AllowedValues", ())]
     print(" ".join(declared["Description"].split()))
     if name in COSTS:

@@ -25,8 +25,8 @@ MAX_TOKEN = 8_192
 MAX_KEYS_BYTES = 65_536
 
 _ALGORITHM = "RS256"
-_TIMEOUT = urllib3.Timeout(connect=1, read=2)
-_RETRIES = urllib3.Retry(total=2, backoff_factor=0.1, backoff_jitter=0.1, redirect=0)
+_TIMEOUT = urllib3.Timeout(connect=1, read=1.5)
+_RETRIES = urllib3.Retry(total=1, backoff_factor=0.1, backoff_jitter=0.1, redirect=0)
 _OK = 200
 
 

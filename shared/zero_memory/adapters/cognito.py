@@ -1,6 +1,7 @@
 """Clients of a Cognito user pool, which has no dynamic registration of its own."""
 
 import json
+import logging
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -23,6 +24,8 @@ MAX_CLIENTS = 500
 
 _PAGE = 60  # ListUserPoolClients' limit
 _PREFIX = "mcp-"
+
+_log = logging.getLogger(__name__)
 
 
 def cognito_client() -> Any:
@@ -91,5 +94,9 @@ def _called(name: str, redirect_uris: Sequence[str]) -> str:
 def _translated() -> Generator[None]:
     try:
         yield
-    except (ClientError, ConnectionError, HTTPClientError) as error:
+    except ClientError as error:
+        # What an operator can mend: a missing right, a limit of the account.
+        _log.error("no client registered: %s", error.response.get("Error", {}).get("Code"))
+        raise ClientsUnavailable from error
+    except (ConnectionError, HTTPClientError) as error:
         raise ClientsUnavailable from error

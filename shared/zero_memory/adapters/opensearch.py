@@ -87,6 +87,9 @@ _NOT_FOUND = 404
 _CONFLICT = 409
 _ERROR = 400
 
+_KNOWN_S = 60.0
+"""How long the live index is taken for the one it was: it may be lost, and made anew half full."""
+
 _BULK_DOCUMENTS = 500
 _BULK_WINDOWS = 250
 """Some 5 MB of JSON with 768 dimensions; the smallest domains take 10 MB a request."""
@@ -166,6 +169,7 @@ class OpenSearchIndex:
         self._write_s = write_s
         self._bm25 = bm25 or Bm25()
         self._known: str | None = None
+        self._known_until = 0.0
 
     def search(
         self,
@@ -305,11 +309,13 @@ class OpenSearchIndex:
 
     def _must_answer(self, ends: float) -> None:
         """Raises IndexUnavailable unless a live index holds every memory."""
-        if self._known is None:
+        if self._known is None or time.monotonic() > self._known_until:
+            self._known = None
             live = self._live(ends)
             if not live.complete:
                 raise IndexUnavailable(_NOT_FILLED)
             self._known = live.name
+            self._known_until = time.monotonic() + _KNOWN_S
 
     def _live(self, ends: float) -> _Index:
         """The live index. Raises IndexUnavailable when there is none, or one of another model."""
@@ -482,6 +488,9 @@ class OpenSearchIndex:
         (counted,) = self._searches([counting], ends)
         corpus = _statistics(counted, tokens)
         if corpus.documents == 0:
+            # Of a scope without memories, or of an index that was made anew.
+            self._known = None
+            self._must_answer(ends)
             return SearchAnswer((), (), corpus)
         shape = {"size": min(max(_MORE * limit, _LEAST), 10_000), **_fetching(tokens)}
         if corpus.documents <= self._exact_documents:

@@ -84,9 +84,7 @@ class TableIndex:
         """What was left out of account, in words; `others` are of another model."""
         left_out: list[str] = []
         if not complete:
-            left_out.append(
-                f"more than {self._limit:,} memories, of which the newest were searched"
-            )
+            left_out.append(f"more than {self._limit:,} memories, of which so many were searched")
         if others:
             left_out.append(
                 f"{others:,} memories were found by their words alone, as their vectors are of "
@@ -154,12 +152,14 @@ class TableIndex:
                 for meta in metas
                 if meta is not None and alive(meta, where.alive_at)
             }
-        oldest = min((record.memory_id for record in records), default="")
+        oldest: dict[str, str] = {}
+        for record in records:
+            oldest[record.scope] = min(record.memory_id, oldest.get(record.scope, record.memory_id))
         return {
             entry.memory_id: entry.kind
-            for scope in where.visible_in
+            for scope, since in oldest.items()
             for timeline in TIMELINES
-            for entry in self._all(TimelineEntry, scope, timeline, since=oldest)
+            for entry in self._all(TimelineEntry, scope, timeline, since=since)
         }
 
     def _all(self, record: type[Record], *parts: str, since: str | None = None) -> Iterator[Record]:

@@ -31,6 +31,7 @@ from zero_memory.local.home import (
 from zero_memory.local.schedule import Schedules
 from zero_memory.local.search_files import catch_up
 from zero_memory.local.stream import Pump
+from zero_memory.ports.search_index import IndexUnavailable
 from zero_memory.ports.table import TableUnavailable
 from zero_memory.runtime import bootstrap
 from zero_memory.runtime.bootstrap import Composition
@@ -67,7 +68,10 @@ def serve(
         invoke = invoker(deployment.functions)
         services.embedder.embed_query("ready")  # loads the model now, not in the first recall
 
-        index = services.derived_index
+        try:
+            index = services.derived_index
+        except IndexUnavailable as away:
+            raise CannotServe(str(away)) from away
         failures = FailureQueue(home / FAILURES_FILE)
         pump = Pump(table, deployment.streams, invoke, failures)
         if isinstance(index, LocalIndex):

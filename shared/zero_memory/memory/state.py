@@ -222,6 +222,8 @@ def _taken_back(
     written = table.get(Meta, successor)
     if written is None or not written.live or written.scope not in rights.writable:
         return ()
+    if written.created_at != undone.at:  # it was known before
+        return ()
     reason = _REASONS_TO_TAKE_BACK[undone.action]
     return (Change(written, invalidate(written, at=now, reason=reason), "forget", reason),)
 

@@ -80,7 +80,8 @@ def mend_drift(table: Table, clock: Clock, index: DerivedIndex, *, limit: int) -
             sweep = replace(sweep, refused=sweep.refused + len(drift.refused) - before)
         if finished:
             drift.finished = True
-            if not sweep.refused:
+            # The live index may be another one than was compared.
+            if not sweep.refused and index.identity() == identity:
                 index.mark_complete()
             break
     _keep(table, clock, sweep, known, finished=drift.finished)

@@ -60,11 +60,12 @@ def index_memories(table: Table, index: SearchIndex, memory_ids: Sequence[str]) 
     pairs = [
         (meta, record) for meta, record in zip(metas, records, strict=True) if record is not None
     ]
-    index.apply([document_of(meta, record) for meta, record in pairs])
     known = {meta.memory_id for meta in metas}
     erased = [memory_id for memory_id in distinct if memory_id not in known]
     if erased:
+        # First, since an index of another model takes no documents, and must forget all the same.
         index.erase(erased)
+    index.apply([document_of(meta, record) for meta, record in pairs])
     return [meta for meta, _ in pairs]
 
 

@@ -71,13 +71,14 @@ def rebuild(
 
 
 def _embed_again(table: Table, embedder: Embedder, records: Sequence[SearchRecord]) -> int:
-    """Give memories of another model the passage of this one; how many they were.
+    """Give memories of another model the passage of this one; how many were kept.
 
     One that was erased or moved meanwhile keeps nothing here.
     """
     others = {each.memory_id: each for each in records if each.passage.model != embedder.model}
     if not others:
         return 0
+    kept = 0
     metas = table.get_many([ref(Meta, memory_id) for memory_id in others])
     for memory in with_bodies(table, [meta for meta in metas if meta is not None]):
         passage = read_passage(embedder, canonical(memory.body.content))
@@ -85,7 +86,8 @@ def _embed_again(table: Table, embedder: Embedder, records: Sequence[SearchRecor
             table.transact(
                 [Put(replace(others[memory.meta.memory_id], passage=passage), Present())]
             )
-    return len(others)
+            kept += 1
+    return kept
 
 
 def _erase_gone(table: Table, index: SearchIndex, memory_ids: Sequence[str]) -> None:

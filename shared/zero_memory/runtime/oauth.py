@@ -6,7 +6,6 @@ pool's own endpoints, and the registration of public clients (RFC 7591).
 """
 
 from collections.abc import Iterable, Mapping
-from ipaddress import ip_address
 from typing import Annotated, Any
 from urllib.parse import SplitResult, urlsplit
 
@@ -31,6 +30,9 @@ SERVER_METADATA = "/.well-known/oauth-authorization-server"
 REGISTRATION = "/oauth/register"
 
 _MCP = "/mcp"
+_OWN_MACHINE = frozenset(("localhost", "127.0.0.1", "::1"))
+"""All that Cognito takes without TLS."""
+
 _REALM = 'Bearer realm="zero-memory"'
 _LATER = "temporarily_unavailable"
 _NOT_STORED = {"cache-control": "no-store"}
@@ -192,8 +194,8 @@ def _is_allowed(uri: str, settings: Settings) -> bool:
     try:
         parts: SplitResult = urlsplit(uri)
         _ = parts.port
-        host = parts.hostname or ""
-        own = host == "localhost" or ip_address(host).is_loopback
+        own = parts.hostname in _OWN_MACHINE
     except ValueError:
         return False
-    return own and parts.scheme == "http" and "@" not in parts.netloc and "#" not in uri
+    plain = uri.isascii() and uri.isprintable() and not set(uri) & set(" @#")
+    return own and parts.scheme == "http" and plain

@@ -13,7 +13,9 @@ _PREFIX = "ZM_"
 
 
 def _split(value: Any) -> Any:
-    return tuple(filter(None, value.split(","))) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    return tuple(name for part in value.split(",") if (name := part.strip()))
 
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_split)]

@@ -1,5 +1,7 @@
 """Revising a wording, and closing loops, by the tools."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.clock import ManualClock
@@ -8,6 +10,7 @@ from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.contracts.errors import Refusal
 from zero_memory.memory.model import LinkIn, LinkOut, Mention
 from zero_memory.memory.reading import with_bodies
+from zero_memory.ports.table import Put
 from zero_memory.tools import close_loop, link, recall, restore_memory, revise, share
 
 NOBODY = "mem_00000000000000000000000000"
@@ -165,6 +168,19 @@ def test_an_outcome_that_was_known_before_outlives_the_loops_opening(ada: Someon
     known, loop = ada.knows("ported"), ada.knows("Port the tests", kind="task")
     answer = ada.calls(close_loop.TOOL, memory_id=loop, outcome="ported")
     assert (answer.changed, answer.outcome_id) == (True, known)
+    assert ada.calls(restore_memory.TOOL, memory_id=loop).also_ended is None
+    assert set(ada.lists()) == {known, loop}
+
+
+def test_of_records_that_do_not_tell_what_was_known_before_its_birth_does(
+    ada: Someone, clock: ManualClock
+):
+    """Earlier versions wrote `close` for an outcome that was known before, too."""
+    known, loop = ada.knows("ported"), ada.knows("Port the tests", kind="task")
+    clock.advance(seconds=1)
+    ada.calls(close_loop.TOOL, memory_id=loop, outcome="ported")
+    record = ada.audits(loop)[-1]
+    ada.table.transact([Put(replace(record, action="close"))])
     assert ada.calls(restore_memory.TOOL, memory_id=loop).also_ended is None
     assert set(ada.lists()) == {known, loop}
 

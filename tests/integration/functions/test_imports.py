@@ -5,6 +5,7 @@ the names cost is measured by `python -m tests.bench.cold_start`.
 """
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.samples import REPOSITORY
 PYTHON = REPOSITORY / ".work" / "venv-functions" / "bin" / "python"
 
 START = """
-import importlib.util, sys
+import importlib.util, os, sys
 bare = set(sys.modules)
 spec = importlib.util.spec_from_file_location("app", sys.argv[1])
 app = importlib.util.module_from_spec(spec)
@@ -27,6 +28,9 @@ from zero_memory.runtime.bootstrap import services
 composed = services()
 for port in sys.argv[2:]:
     getattr(composed, port)
+files = " ".join(str(getattr(module, "__file__", None)) for module in sys.modules.values())
+unused = [part for part in os.environ["UNUSED"].split() if f"/{part}/" in files]
+assert not unused, unused
 imported = {name.partition(".")[0] for name in sys.modules.keys() - bare}
 heavy = {"asyncio", "multiprocessing", "sqlite3", "unittest"}
 print(*{name for name in imported - (sys.stdlib_module_names - heavy) if name[0] != "_"})
@@ -83,6 +87,15 @@ def layers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return layers
 
 
+def unused() -> list[str]:
+    """The parts of dependencies that the layer leaves out."""
+    recipe = (REPOSITORY / "layers" / "package" / "Makefile").read_text(encoding="utf-8")
+    listed = re.search(r"^UNUSED := \$\(addprefix onnxruntime/,(.+)\) (.+)$", recipe, re.MULTILINE)
+    assert listed is not None
+    packages, more = listed.groups()
+    return [*(f"onnxruntime/{name}" for name in packages.split()), *more.split()]
+
+
 def start(name: str, layers: Path, search: str) -> set[str]:
     """What a cold start of a function imports, of other packages and of the heavy own ones."""
     file, ports = needs()[name]
@@ -91,6 +104,7 @@ def start(name: str, layers: Path, search: str) -> set[str]:
         "ZM_SEARCH": search,
         "ZM_SEARCH_ENDPOINT": "https://domain.example" if search == "domain" else "",
         "PYTHONPATH": str(layers),
+        "UNUSED": " ".join(unused()),
     }
     done = subprocess.run(
         [PYTHON, "-c", START, file, *ports],

@@ -152,7 +152,7 @@ def test_the_first_time_it_asks_for_everything_and_keeps_the_answers(
     assert 'Search="domain"' in overrides
     assert 'LogLevel="DEBUG"' in overrides
     assert 'CallsAMinute="1200"' in overrides
-    assert called(checkout) == ["lambda_python", "build", "sam deploy"]
+    assert called(checkout) == ["lambda_python", "build", "sam deploy --region eu-central-1"]
 
 
 def test_later_it_asks_nothing_that_it_knows(checkout: Path, aws: str) -> None:
@@ -165,6 +165,26 @@ def test_later_it_asks_nothing_that_it_knows(checkout: Path, aws: str) -> None:
     again = deploy(checkout, aws, "--ask", answers="domain\n" + "\n" * len(PARAMETERS))
     assert again.returncode == 0, again.stderr
     assert 'Search="domain"' in kept(checkout)["parameter_overrides"]
+
+
+def test_asked_again_it_offers_what_was_answered(checkout: Path, aws: str) -> None:
+    answers = {
+        "Search": "domain",
+        "IdentityRedirectUris": "https://a.example/cb, https://b.example",
+    }
+    typed = "".join(f"{answers.get(name, '')}\n" for name in PARAMETERS)
+    deploy(checkout, aws, "--region", "eu-central-1", answers=typed)
+    before = kept(checkout)["parameter_overrides"]
+
+    done = deploy(checkout, aws, "--ask", answers="\n" * len(PARAMETERS))
+
+    assert done.returncode == 0, done.stderr
+    assert "Search (none | domain) [domain]" in done.stdout
+    assert kept(checkout)["parameter_overrides"] == before
+
+
+def test_asking_and_asking_nothing_exclude_each_other(checkout: Path, aws: str) -> None:
+    assert "choose one" in refused(deploy(checkout, aws, "--ask", "--yes"), checkout)
 
 
 def test_it_says_where_what_and_for_how_much_before_and_what_to_do_afterwards(
@@ -183,7 +203,16 @@ def test_it_says_where_what_and_for_how_much_before_and_what_to_do_afterwards(
 def test_yes_is_also_for_the_changes(checkout: Path, aws: str) -> None:
     deploy(checkout, aws, "--yes", "--region", "eu-central-1")
 
-    assert called(checkout)[-1] == "sam deploy --no-confirm-changeset"
+    assert called(checkout)[-1] == "sam deploy --region eu-central-1 --no-confirm-changeset"
+
+
+def test_another_region_is_the_one_that_sam_is_told(checkout: Path, aws: str) -> None:
+    deploy(checkout, aws, "--yes", "--region", "eu-central-1")
+
+    done = deploy(checkout, aws, "--yes", "--region", "eu-west-1")
+
+    assert "eu-west-1" in done.stdout
+    assert called(checkout)[-1] == "sam deploy --region eu-west-1 --no-confirm-changeset"
 
 
 def refused(done: subprocess.CompletedProcess[str], checkout: Path) -> str:
