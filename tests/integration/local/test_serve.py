@@ -89,9 +89,7 @@ def test_every_route_of_the_template_is_served_and_asks_who_calls(service: Servi
         method = "POST" if route.method == "ANY" else route.method
         answer = httpx.request(method, service.ready["api_url"] + route.path, json={})
 
-        if (
-            route.function.name == "OauthFunction"
-        ):  # asked before anybody signs in, which is not here
+        if route.function.name == "oauth":  # asked before anybody signs in, which is not here
             assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
             continue
         assert answer.status_code == 401, route.key
