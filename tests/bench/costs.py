@@ -48,13 +48,13 @@ GB_SECOND = 0.0000133334  # arm64
 HOURS = 730
 MONTHLY = {
     "none": {
-        "30 alarms": 30 * 0.10,
+        "31 alarms": 31 * 0.10,
         "schedule, 2,920 runs of 0.2 s at 512 MB": 2_920 * (0.1 * GB_SECOND + INVOCATION),
     },
     "domain": {
         "one t3.small.search": HOURS * 0.036,
         "10 GB gp3 of the domain": 10 * 0.122,
-        "33 alarms": 33 * 0.10,
+        "34 alarms": 34 * 0.10,
         "schedule, 2,920 runs of 0.2 s at 512 MB": 2_920 * (0.1 * GB_SECOND + INVOCATION),
     },
 }
