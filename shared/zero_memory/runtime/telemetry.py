@@ -32,9 +32,16 @@ class Outcome:
 
 
 @cache
+def _logger() -> Logger:
+    return Logger(service=_SERVICE, stream=sys.stderr)
+
+
 def logger(level: str) -> Logger:
     """JSON lines on standard error; standard output belongs to whoever started the process."""
-    return Logger(service=_SERVICE, level=level, stream=sys.stderr)
+    made = _logger()
+    # Made again, a logger of the same name would keep the level that it was first made with.
+    made.setLevel(level)
+    return made
 
 
 def record(outcome: Outcome, settings: Settings) -> None:
