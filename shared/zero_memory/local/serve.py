@@ -109,7 +109,9 @@ def _local_table(services: Composition) -> SqliteTable:
 
 def _listen(port: int) -> socket.socket:
     """A listening socket on the loopback interface; port 0: any free one. Raises CannotServe."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # Named, since asyncio lets only sockets that say TCP answer without delay: an answer's head and
+    # body are two writes, and the second would wait 40 ms for the client to acknowledge the first.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     # A service that was just stopped leaves connections behind that would hold the port.
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(os.name == "posix"))
     try:
