@@ -52,7 +52,7 @@ def serve(
     home = home.absolute()
     with ExitStack() as stack:
         stack.enter_context(hold(home))
-        listener = stack.enter_context(_listen(port))
+        listener = stack.enter_context(listen(port))
         settings = read_settings(home="local", data_dir=home)
         if not log_calls:
             settings = settings.model_copy(update={"log_level": "WARNING"})
@@ -107,7 +107,7 @@ def _local_table(services: Composition) -> SqliteTable:
     return table
 
 
-def _listen(port: int) -> socket.socket:
+def listen(port: int) -> socket.socket:
     """A listening socket on the loopback interface; port 0: any free one. Raises CannotServe."""
     # Named, since asyncio lets only sockets that say TCP answer without delay: an answer's head and
     # body are two writes, and the second would wait 40 ms for the client to acknowledge the first.

@@ -1,8 +1,10 @@
 """`zm serve`: how it starts, says so, refuses, stops and comes back."""
 
+import asyncio
 import json
 import os
 import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -15,6 +17,7 @@ import pytest
 from tests.samples import REPOSITORY
 from tests.service import ZM, Service, running, started
 from zero_memory.local.deployment import read_deployment
+from zero_memory.local.serve import listen
 
 
 def remember(service: Service, content: str) -> str:
@@ -142,6 +145,27 @@ def test_a_taken_port_is_named(service: Service, tmp_path: Path) -> None:
     assert other.returncode == 1
     assert port in other.stderr
     assert "Traceback" not in other.stderr
+
+
+def test_an_answer_does_not_wait_until_its_head_is_acknowledged() -> None:
+    async def accepted() -> int:
+        loop = asyncio.get_running_loop()
+        without_delay = loop.create_future()
+
+        def look(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            connection: socket.socket = writer.get_extra_info("socket")
+            without_delay.set_result(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        listener = listen(0)
+        async with await asyncio.start_server(look, sock=listener):
+            _, writer = await asyncio.open_connection(*listener.getsockname())
+            answer = await without_delay
+            writer.close()
+            await writer.wait_closed()
+            return answer
+
+    assert asyncio.run(accepted()) == 1
 
 
 def test_what_was_acknowledged_survives_kill_minus_nine(tmp_path: Path) -> None:
