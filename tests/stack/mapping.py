@@ -4,6 +4,8 @@ import json
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 from zero_memory.local.stream import Delivery, Record
@@ -29,7 +31,8 @@ def delivering(client: Any, mapping: Mapping[str, Any]) -> Generator["EventSourc
 class EventSourceMapping:
     """Reads a stream and delivers its records; none is under way while a test holds `turn`.
 
-    `given_up` has those that failed as often as the mapping allows.
+    `given_up` has those that failed as often as the mapping allows; of each it leaves a note in the
+    queue that the mapping names.
     """
 
     def __init__(self, client: Any, mapping: Mapping[str, Any]) -> None:
@@ -38,6 +41,7 @@ class EventSourceMapping:
         self.given_up: list[Record] = []
         self._streams = client("dynamodbstreams")
         self._lambda = client("lambda")
+        self._queues = client("sqs")
         self._mapping = mapping
         described = self._streams.describe_stream(StreamArn=mapping["EventSourceArn"])
         (shard,) = described["StreamDescription"]["Shards"]
@@ -48,7 +52,7 @@ class EventSourceMapping:
             retries=mapping["MaximumRetryAttempts"],
             patterns=[json.loads(each["Pattern"]) for each in mapping["FilterCriteria"]["Filters"]],
             invoke=self._invoke,
-            set_aside=self.given_up.append,
+            set_aside=self._give_up,
             stopping=self.stopping,
             first_backoff_s=FIRST_BACKOFF_S,
         )
@@ -62,6 +66,17 @@ class EventSourceMapping:
                 self._delivery.deliver(records)
             if not records:
                 self.stopping.wait(IDLE_S)
+
+    @contextmanager
+    def trying(self, retries: int) -> Generator[None]:
+        """Try a record so many times again, and not as often as the mapping says."""
+        with self.turn:
+            usual, self._delivery = self._delivery, replace(self._delivery, retries=retries)
+        try:
+            yield
+        finally:
+            with self.turn:
+                self._delivery = usual
 
     def records_of(self, pk: str) -> list[Record]:
         """All of the stream's records of one partition that functions are told of, oldest first."""
@@ -96,6 +111,34 @@ class EventSourceMapping:
             "dynamodb": {**change, "ApproximateCreationDateTime": int(at)},
             "eventSourceARN": self._mapping["EventSourceArn"],
         }
+
+    def _give_up(self, record: Record) -> None:
+        """Leave a note, as Lambda does: of the batch's place in the stream, not of what it held."""
+        arn = self._mapping["DestinationConfig"]["OnFailure"]["Destination"]
+        queue = self._queues.get_queue_url(QueueName=arn.rpartition(":")[2])["QueueUrl"]
+        at = datetime.now(UTC).isoformat()
+        number = record["dynamodb"]["SequenceNumber"]
+        note = {
+            "requestContext": {
+                "requestId": record["eventID"],
+                "functionArn": self._mapping["FunctionArn"],
+                "condition": "RetryAttemptsExhausted",
+                "approximateInvokeCount": self._delivery.retries + 1,
+            },
+            "version": "1.0",
+            "timestamp": at,
+            "DDBStreamBatchInfo": {
+                "shardId": self._shard,
+                "startSequenceNumber": number,
+                "endSequenceNumber": number,
+                "approximateArrivalOfFirstRecord": at,
+                "approximateArrivalOfLastRecord": at,
+                "batchSize": 1,
+                "streamArn": self._mapping["EventSourceArn"],
+            },
+        }
+        self._queues.send_message(QueueUrl=queue, MessageBody=json.dumps(note))
+        self.given_up.append(record)
 
     def _invoke(self, event: Mapping[str, Any]) -> Any:
         answer = self._lambda.invoke(

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,7 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.relay import Answer, Ask, Meddling, Relay, Request
+from tests.relay import HUNG_UP, Answer, Ask, Meddling, Relay, Request
+from tests.samples import sample
+from tests.stack.alarms import Watch
 from tests.stack.conftest import Node
 from tests.stack.faults import (
     Effects,
@@ -321,41 +324,81 @@ def test_what_an_indexer_wrote_late_is_taken_out_when_it_was_erased_meanwhile(
 # A record that can't be indexed, and an engine that is away
 
 
+def poison(stack: Stack, memory: str) -> Callable[[], object]:
+    """Make a memory's record one that nobody can read; answers what makes it whole again."""
+    put = partial(stack.emulator.client("dynamodb").put_item, TableName=stack.outputs["TableName"])
+    at = {"pk": {"S": f"M#{memory}"}, "sk": {"S": "META"}}
+    whole = stack.emulator.client("dynamodb").get_item(
+        TableName=stack.outputs["TableName"], Key=at
+    )["Item"]
+    put(Item={**whole, "kind": {"N": "7"}})
+    return partial(put, Item=whole)
+
+
 def test_a_poisoned_record_is_parked_alone_and_looked_at_again_until_it_is_mended(
     stack: Stack, home: Home, node: Relay
 ) -> None:
     bad, good = home.someone(), home.someone()
-    table = stack.emulator.client("dynamodb")
-    name = stack.outputs["TableName"]
     with stack.stream.turn:
         poisoned = bad.remembers("The bridge is closed")
-        at = {"pk": {"S": f"M#{poisoned}"}, "sk": {"S": "META"}}
-        whole = table.get_item(TableName=name, Key=at)["Item"]
-        table.put_item(TableName=name, Item={**whole, "kind": {"N": "7"}})
+        mend = poison(stack, poisoned)
         healthy = good.remembers("The bridge is open")
     until(lambda: holds(node, good, [healthy]), "a poisoned record holds another up")
     assert good.finds("What about the bridge?") == [healthy]
     until(lambda: parked(stack) > 0, "it was not parked")
 
     with stack.stream.turn:  # what mends it is the queue, not the stream
-        table.put_item(TableName=name, Item=whole)
+        mend()
         until(lambda: holds(node, bad, [poisoned]), "nobody looks at what is parked")
     until(lambda: parked(stack) == 0, "it is looked at for ever")
     assert bad.finds("What about the bridge?") == [poisoned]
 
 
-def test_what_is_parked_for_long_is_given_up_where_an_alarm_watches(stack: Stack) -> None:
-    queues = stack.emulator.client("sqs")
-    attributes = queues.get_queue_attributes(
-        QueueUrl=stack.physical["IndexerParked"], AttributeNames=["RedrivePolicy"]
-    )["Attributes"]
-    ends = json.loads(attributes["RedrivePolicy"])["deadLetterTargetArn"]
-    assert ends == stack.outputs["IndexerFailuresArn"]
-    (alarm,) = stack.emulator.client("cloudwatch").describe_alarms(
-        AlarmNames=[stack.physical["IndexerFailuresAlarm"]]
-    )["MetricAlarms"]
-    assert alarm["Dimensions"] == [{"Name": "QueueName", "Value": ends.rpartition(":")[2]}]
-    assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 0)
+def test_a_parked_memory_is_given_up_where_an_alarm_watches_and_indexed_when_it_is_moved_back(
+    stack: Stack, home: Home, node: Relay
+) -> None:
+    watch, someone = Watch(stack), home.someone()
+
+    def alarmed() -> bool:
+        return watch.raised("IndexerFailuresAlarm", watch.depth("IndexerFailures"))
+
+    assert not alarmed()
+    with given_up_soon(stack):
+        with stack.stream.turn:
+            memory = someone.remembers("The pier is wet")
+            mend = poison(stack, memory)
+        until(alarmed, "nobody is told of what is given up")
+    assert not watch.raised("StreamFailuresAlarm", watch.depth("StreamFailures"))
+
+    with stack.stream.turn:
+        mend()
+        move_back(stack)
+        until(lambda: holds(node, someone, [memory]), "nobody looks at what was moved back")
+    assert not alarmed()
+    assert someone.finds("What is wet?") == [memory]
+
+
+@contextmanager
+def given_up_soon(stack: Stack) -> Generator[None]:
+    """Have parked memories looked at every second, and given up after two looks."""
+    queues, url = stack.emulator.client("sqs"), stack.physical["IndexerParked"]
+    hurried = ["VisibilityTimeout", "RedrivePolicy"]
+    usual = queues.get_queue_attributes(QueueUrl=url, AttributeNames=hurried)["Attributes"]
+    redrive = {**json.loads(usual["RedrivePolicy"]), "maxReceiveCount": 2}
+    soon = {"VisibilityTimeout": "1", "RedrivePolicy": json.dumps(redrive)}
+    queues.set_queue_attributes(QueueUrl=url, Attributes=soon)
+    try:
+        yield
+    finally:
+        queues.set_queue_attributes(QueueUrl=url, Attributes=usual)
+
+
+def move_back(stack: Stack) -> None:
+    """As AWS's move of messages does, which the emulator lacks: each as it is, to its queue."""
+    queues, failures = stack.emulator.client("sqs"), stack.physical["IndexerFailures"]
+    for message in queues.receive_message(QueueUrl=failures, MaxNumberOfMessages=10)["Messages"]:
+        queues.send_message(QueueUrl=stack.physical["IndexerParked"], MessageBody=message["Body"])
+        queues.delete_message(QueueUrl=failures, ReceiptHandle=message["ReceiptHandle"])
 
 
 def parked(stack: Stack) -> int:
@@ -365,6 +408,56 @@ def parked(stack: Stack) -> int:
         QueueUrl=stack.physical["IndexerParked"], AttributeNames=counts
     )["Attributes"]
     return sum(int(attributes[each]) for each in counts)
+
+
+def test_a_batch_that_ends_the_function_each_time_is_noted_apart_and_mended_by_the_schedule(
+    stack_with_domain: Stack, home: Home, node: Relay
+) -> None:
+    stack, watch, someone = stack_with_domain, Watch(stack_with_domain), home.someone()
+
+    def dies(request: Request, ask: Ask) -> Answer | None:
+        if caller(request) != "IndexerFunction":
+            return ask(request)
+        stack.kill("IndexerFunction")
+        return HUNG_UP
+
+    with stack.stream.trying(1), meddling(dies, stack.aws):
+        memory = someone.remembers("The tide turns at six")
+        until(lambda: bool(stack.stream.given_up), "it is tried for ever")
+    stack.stream.given_up.clear()
+    assert watch.raised("IndexerAlarm", watch.errors("IndexerFunction"))
+    assert watch.raised("StreamFailuresAlarm", watch.depth("StreamFailures"))
+    assert not watch.raised("IndexerFailuresAlarm", watch.depth("IndexerFailures"))
+    assert someone.finds("When does the tide turn?") == [memory]
+    assert not holds(node, someone, [memory])
+
+    until(lambda: ticked(stack, node, someone, memory), "the schedule does not find it")
+    someone.settle()
+    assert someone.finds("When does the tide turn?") == [memory]
+    stack.emulator.client("sqs").purge_queue(QueueUrl=stack.outputs["StreamFailuresUrl"])
+    assert not watch.raised("StreamFailuresAlarm", watch.depth("StreamFailures"))
+
+
+def test_what_the_engine_lost_is_put_back_by_the_schedule_which_raises_an_alarm(
+    stack: Stack, home: Home, node: Relay
+) -> None:
+    watch, someone = Watch(stack), home.someone()
+    memory = someone.remembers("The buoy is green")
+    until(lambda: holds(node, someone, [memory]), "the index stays behind")
+    someone.settle()
+    assert not watch.raised("IndexDriftAlarm", watch.logged("TickFunction"))
+    httpx.delete(f"{node.target}/memories/_doc/{memory}?refresh=true").raise_for_status()
+
+    until(lambda: ticked(stack, node, someone, memory), "the schedule does not find it")
+    assert watch.raised("IndexDriftAlarm", watch.logged("TickFunction"))
+    assert someone.finds("Which colour has the buoy?") == [memory]
+
+
+def ticked(stack: Stack, node: Relay, someone: Someone, memory: str) -> bool:
+    """Whether the index holds this memory of a person's when the schedule has run once."""
+    stack.invoke("TickFunction", sample("schedule"))
+    httpx.post(f"{node.target}/memories/_refresh").raise_for_status()
+    return holds(node, someone, [memory])
 
 
 def test_what_is_written_while_the_engine_is_away_is_found_and_indexed_when_it_is_back(

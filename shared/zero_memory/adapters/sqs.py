@@ -26,9 +26,9 @@ def sqs_client() -> Any:
     return session.create_client("sqs", config=CONFIG)
 
 
-def parked_memory(body: str) -> str | None:
-    """The id of the memory that a message names; None in one of Lambda's own notes."""
-    return json.loads(body).get("memory_id")
+def parked_memory(body: str) -> str:
+    """The id of the memory that a message names."""
+    return json.loads(body)["memory_id"]
 
 
 class SqsParking:

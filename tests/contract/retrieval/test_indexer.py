@@ -67,7 +67,7 @@ class Indexer:
         ]
         return reported(index_changes(event, None))
 
-    def parked(self) -> list[str | None]:
+    def parked(self) -> list[str]:
         url = self.composed.settings.parking_queue_url
         found = self.client.receive_message(QueueUrl=url, MaxNumberOfMessages=10)
         return [sqs.parked_memory(each["Body"]) for each in found.get("Messages", ())]
@@ -116,16 +116,6 @@ def test_many_are_parked_in_batches(indexer: Indexer) -> None:
     poison = [indexer.odd.remembers(f"The cache {number}") for number in range(12)]
     assert indexer.streams(*poison) == []
     assert {*indexer.parked(), *indexer.parked()} == set(poison)
-
-
-def test_a_note_of_lambdas_in_the_queue_holds_nobody_up(indexer: Indexer) -> None:
-    whole = indexer.ada.remembers("The cache a")
-    event = sample("parked")
-    (record,) = event["Records"]
-    named = {**record, "messageId": "2", "body": json.dumps({"memory_id": whole})}
-    event["Records"] = [{**record, "body": json.dumps({"requestContext": {}})}, named]
-    assert reported(index_changes(event, None)) == []
-    assert indexer.holds(whole) == [whole]
 
 
 def test_when_the_index_is_away_the_batch_comes_again_and_nothing_is_parked(

@@ -1,5 +1,6 @@
 """What an operator must know raises an alarm, and each alarm reaches the operator's topic."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -34,22 +35,21 @@ def test_a_function_that_fails_once_raises_an_alarm_that_names_it(function: str)
     assert f" {folder} " in alarm["AlarmDescription"]
 
 
-@pytest.mark.parametrize(
-    "metric",
-    [
-        "5xx",
-        "Throttles",
-        "IteratorAge",
-        "ApproximateNumberOfMessagesVisible",
-        "ApproximateAgeOfOldestMessage",
-        "IndexDrift",
-        "ClusterStatus.red",
-        "FreeStorageSpace",
-        "ClusterIndexWritesBlocked",
-    ],
-)
-def test_what_goes_wrong_between_functions_raises_one_too(metric: str) -> None:
-    assert [alarm["MetricName"] for alarm in ALARMS.values()].count(metric) == 1
+def test_what_goes_wrong_between_functions_raises_one_too() -> None:
+    metrics = Counter(alarm["MetricName"] for alarm in ALARMS.values())
+    del metrics["Errors"]
+
+    assert metrics == {
+        "5xx": 1,
+        "Throttles": 1,
+        "IteratorAge": 1,
+        "ApproximateNumberOfMessagesVisible": 2,  # memories and batches, each given up on
+        "ApproximateAgeOfOldestMessage": 1,
+        "IndexDrift": 1,
+        "ClusterStatus.red": 1,
+        "FreeStorageSpace": 1,
+        "ClusterIndexWritesBlocked": 1,
+    }
 
 
 @pytest.mark.parametrize("alarm", sorted(ALARMS))
