@@ -14,7 +14,7 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -25,18 +25,29 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
+from zero_memory.adapters.local_ranking import (
+    SPAN,
+    TIE,
+    At,
+    View,
+    Written,
+    best_rows,
+    compare,
+    corpus_of,
+    cosines_by_row,
+    scores_by_row,
+)
+from zero_memory.adapters.local_shard import NO_POSTINGS, VACANT, Growth, Place, Postings, Shard
 from zero_memory.adapters.vector_file import VectorFile, recover
 from zero_memory.ports.search_index import (
-    CorpusStatistics,
     DocumentRefused,
     IndexDocument,
     IndexUnavailable,
     LexicalMatch,
     SearchAnswer,
     SearchFilter,
-    SemanticMatch,
 )
-from zero_memory.retrieval.lexical import Bm25, length_norm, term_score, term_weight
+from zero_memory.retrieval.lexical import Bm25
 
 _FORMAT = "1"
 
@@ -48,10 +59,6 @@ _BLOCK = 1_024
 
 _MOST = np.iinfo(np.uint16).max
 """A frequency is counted up to here."""
-
-_TIE = 1e-5
-"""A matrix product differs by a row's position in the last digits, so the rows this close to the
-last candidate are computed again, each alone."""
 
 _SCHEMA = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -75,8 +82,6 @@ CREATE TABLE posting (
 """
 _ENTRY = np.dtype("<u2")
 _TOKEN = np.dtype("<i8")
-_SPAN = np.dtype("<u4")
-_VACANT = -1
 
 
 class LocalIndex:
@@ -101,7 +106,7 @@ class LocalIndex:
         self._bm25 = bm25 or Bm25()
         self._open_scopes = open_scopes
         self._lock = threading.RLock()
-        self._shards: OrderedDict[int, _Shard] = OrderedDict()
+        self._shards: OrderedDict[int, Shard] = OrderedDict()
         self._kinds: dict[str, int] = {}
         with _available():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -145,14 +150,14 @@ class LocalIndex:
                 self._must_answer()
                 self._check_dimensions(len(vector))
                 views = self._views(where, tokens)
-            statistics = _statistics(views, tokens)
-            nearest = [_nearest(view, vector) for view in views]
-            matching = [_matching(view, statistics, self._bm25) for view in views]
-            near = _best(nearest, limit, _TIE)
-            match = _best(matching, limit, 0.0)
+            statistics = corpus_of(views, tokens)
+            nearest = [cosines_by_row(view, vector) for view in views]
+            matching = [scores_by_row(view, statistics, self._bm25) for view in views]
+            near = best_rows(nearest, limit, TIE)
+            match = best_rows(matching, limit, 0.0)
             with self._lock:
                 written = self._written(views, near | match)
-        candidates = _candidates(written, views, matching, vector)
+        candidates = compare(written, views, matching, vector)
         by_cosine = sorted(near & candidates.keys(), key=lambda at: candidates[at].by_cosine)
         by_score = sorted(match & candidates.keys(), key=lambda at: candidates[at].by_score)
         chosen = {at: candidates[at] for at in (*by_cosine[:limit], *by_score[:limit])}
@@ -207,7 +212,7 @@ class LocalIndex:
         return dict(counts)
 
     @contextmanager
-    def replacing(self) -> "Generator[None]":
+    def replacing(self) -> Generator[None]:
         """In place, since nobody else has the folder: none answers before the block has ended."""
         with self._lock, _available():
             self._shards.clear()
@@ -326,9 +331,9 @@ class LocalIndex:
 
     # Reading
 
-    def _views(self, where: SearchFilter, tokens: Sequence[str]) -> "list[_View]":
+    def _views(self, where: SearchFilter, tokens: Sequence[str]) -> list[View]:
         """The filter's scopes that hold anything; a memory that stands in several counts once."""
-        views: list[_View] = []
+        views: list[View] = []
         met: set[int] = set()
         for scope in dict.fromkeys(where.visible_in):
             number = self._scope(scope)
@@ -347,10 +352,10 @@ class LocalIndex:
                 codes = [self._kinds[kind] for kind in where.kinds if kind in self._kinds]
                 eligible = counted & np.isin(shard.kinds, codes)
             postings = {token: self._postings(shard, token) for token in tokens}
-            views.append(_View(shard, counted, eligible, postings))
+            views.append(View(shard, counted, eligible, postings))
         return views
 
-    def _rows(self, shard: "_Shard", memory_ids: Sequence[str]) -> list[int]:
+    def _rows(self, shard: Shard, memory_ids: Sequence[str]) -> list[int]:
         """The rows in which a scope holds these memories."""
         if not memory_ids:
             return []
@@ -367,7 +372,7 @@ class LocalIndex:
         found = self._db.execute("SELECT number FROM scope WHERE scope = ?", (scope,)).fetchone()
         return None if found is None else found[0]
 
-    def _alive(self, shard: "_Shard", moment: int) -> NDArray[np.bool_]:
+    def _alive(self, shard: Shard, moment: int) -> NDArray[np.bool_]:
         rows = self._db.execute(
             "SELECT row FROM place JOIN life USING (memory)"
             " WHERE scope = ? AND start <= ? AND (finish IS NULL OR finish > ?)",
@@ -377,26 +382,26 @@ class LocalIndex:
         alive[[row for (row,) in rows]] = True
         return alive
 
-    def _postings(self, shard: "_Shard", token: str) -> "_Postings":
+    def _postings(self, shard: Shard, token: str) -> Postings:
         blocks = self._db.execute(
             "SELECT block, entries FROM posting WHERE scope = ? AND token = ? ORDER BY block",
             (shard.number, _token_number(token)),
         ).fetchall()
         entries = [np.frombuffer(blob, _ENTRY).reshape(-1, 2) for _, blob in blocks]
         if not entries:
-            return _NO_POSTINGS
+            return NO_POSTINGS
         starts = np.repeat([block * _BLOCK for block, _ in blocks], [len(part) for part in entries])
         offsets, frequencies = np.concatenate(entries).T
-        return _Postings(starts + offsets.astype(np.int64), frequencies.astype(np.float64))
+        return Postings(starts + offsets.astype(np.int64), frequencies.astype(np.float64))
 
-    def _shard(self, number: int) -> "_Shard":
+    def _shard(self, number: int) -> Shard:
         shard = self._shards.pop(number, None) or self._load(number)
         self._shards[number] = shard
         while len(self._shards) > self._open_scopes:
             self._shards.popitem(last=False)
         return shard
 
-    def _load(self, number: int) -> "_Shard":
+    def _load(self, number: int) -> Shard:
         placed = self._db.execute(
             "SELECT row, kind, live, length, first, windows FROM place"
             " JOIN memory ON memory.number = place.memory WHERE scope = ?",
@@ -409,24 +414,24 @@ class LocalIndex:
         )
         rows = max((place[0] + 1 for place in placed), default=0)
         windows = max((first + count for *_, first, count in placed), default=0)
-        kinds = np.full(rows, _VACANT, np.int16)
+        kinds = np.full(rows, VACANT, np.int16)
         live = np.zeros(rows, np.bool_)
         lengths = np.zeros(rows, np.float64)
-        owners = np.full(windows, _VACANT, np.int32)
+        owners = np.full(windows, VACANT, np.int32)
         for row, kind, lives, length, first, count in placed:
             kinds[row] = self._kind(kind)
             live[row] = lives
             lengths[row] = length
             owners[first : first + count] = row
         vectors = VectorFile(self._vector_path(number), self._dimensions(), windows)
-        return _Shard(number, vectors, kinds, live, lengths, owners, dict(shared))
+        return Shard(number, vectors, kinds, live, lengths, owners, dict(shared))
 
     def _kind(self, kind: str) -> int:
         return self._kinds.setdefault(kind, len(self._kinds))
 
-    def _written(self, views: "Sequence[_View]", rows: "set[_At]") -> "dict[_At, _Written]":
+    def _written(self, views: Sequence[View], rows: set[At]) -> dict[At, Written]:
         """What is written of these rows; one that left its scope in the meantime is left out."""
-        written: dict[_At, _Written] = {}
+        written: dict[At, Written] = {}
         for number, view in enumerate(views):
             wanted = [at.row for at in rows if at.view == number]
             found = self._db.execute(
@@ -435,7 +440,7 @@ class LocalIndex:
                 " WHERE scope = ? AND row IN (SELECT value FROM json_each(?))",
                 (view.shard.number, json.dumps(wanted)),
             )
-            written.update((_At(number, row), _Written(*each)) for row, *each in found)
+            written.update((At(number, row), Written(*each)) for row, *each in found)
         return written
 
     # Writing
@@ -458,9 +463,9 @@ class LocalIndex:
             for shard in shards:
                 self._shards[shard.number] = shard
 
-    def _growth(self, draft: "_Draft", scope: int) -> "_Growth":
+    def _growth(self, draft: "_Draft", scope: int) -> Growth:
         if scope not in draft.growths:
-            draft.growths[scope] = _Growth(self._shard(scope))
+            draft.growths[scope] = Growth(self._shard(scope))
         return draft.growths[scope]
 
     def _stored(self, memory_id: str) -> "_Stored | None":
@@ -479,7 +484,7 @@ class LocalIndex:
             revision,
             digest,
             np.frombuffer(tokens, _TOKEN).tolist(),
-            {scope: _Place(*place) for scope, *place in places},
+            {scope: Place(*place) for scope, *place in places},
         )
 
     def _store(self, draft: "_Draft", document: IndexDocument) -> None:
@@ -487,7 +492,7 @@ class LocalIndex:
         if stored is not None and document.revision <= stored.revision:
             return
         digest = _digest(document)
-        standing: Mapping[int, _Place] = {}
+        standing: Mapping[int, Place] = {}
         if stored is not None and stored.digest == digest:
             standing = stored.places
         elif stored is not None:
@@ -516,7 +521,7 @@ class LocalIndex:
 
     def _upsert(self, document: IndexDocument, digest: bytes) -> int:
         tokens = np.array([_token_number(token) for token in document.tokens], _TOKEN)
-        spans = np.array([(w.start, w.end) for w in document.windows], _SPAN)
+        spans = np.array([(w.start, w.end) for w in document.windows], SPAN)
         (number,) = self._db.execute(
             "INSERT INTO memory (memory_id, revision, kind, live, length, digest, tokens, spans)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (memory_id) DO UPDATE SET"
@@ -548,7 +553,7 @@ class LocalIndex:
             number = made.lastrowid or 0
         return number
 
-    def _vacate(self, draft: "_Draft", stored: "_Stored", places: "Mapping[int, _Place]") -> None:
+    def _vacate(self, draft: "_Draft", stored: "_Stored", places: Mapping[int, Place]) -> None:
         """Take a memory out of these scopes, and its vectors out of their files."""
         for scope, place in places.items():
             self._growth(draft, scope).remove(place)
@@ -577,24 +582,6 @@ class LocalIndex:
                 )
 
 
-class _Postings(NamedTuple):
-    """Who holds a token: rows, ascending, and how often."""
-
-    rows: NDArray[np.int64]
-    frequencies: NDArray[np.float64]
-
-
-_NO_POSTINGS = _Postings(np.empty(0, np.int64), np.empty(0, np.float64))
-
-
-class _Place(NamedTuple):
-    """Where a memory stands in a scope: its row, and its rows in the file of vectors."""
-
-    row: int
-    first: int
-    windows: int
-
-
 class _Stored(NamedTuple):
     """What is written of a memory."""
 
@@ -602,215 +589,18 @@ class _Stored(NamedTuple):
     revision: int
     digest: bytes
     tokens: list[int]
-    places: dict[int, _Place]
-
-
-@dataclass(frozen=True)
-class _Shard:
-    """A scope as arrays, at one moment: by row, and the row that owns each vector.
-
-    Rows are only ever added, so that a query goes on with what it has while another call writes.
-    `shared` names the memories (by number) that stand in other scopes too.
-    """
-
-    number: int
-    vectors: VectorFile
-    kinds: NDArray[np.int16]
-    live: NDArray[np.bool_]
-    lengths: NDArray[np.float64]
-    owners: NDArray[np.int32]
-    shared: Mapping[int, int]
-
-
-@dataclass
-class _Growth:
-    """What a transaction adds to a shard and takes from it."""
-
-    shard: _Shard
-    lengths: list[int] = field(default_factory=list[int])
-    owners: list[int] = field(default_factory=list[int])
-    vectors: list[NDArray[np.float32]] = field(default_factory=list[NDArray[np.float32]])
-    states: dict[int, tuple[int, bool]] = field(default_factory=dict[int, tuple[int, bool]])
-    removed: list[_Place] = field(default_factory=list[_Place])
-    shared: dict[int, int] = field(default_factory=dict[int, int])
-
-    def add(self, document: IndexDocument) -> _Place:
-        row = len(self.shard.lengths) + len(self.lengths)
-        first = len(self.shard.owners) + len(self.owners)
-        self.lengths.append(sum(document.tokens.values()))
-        self.owners.extend([row] * len(document.windows))
-        self.vectors.extend(window.vector for window in document.windows)
-        return _Place(row, first, len(document.windows))
-
-    def remove(self, place: _Place) -> None:
-        self.states[place.row] = (_VACANT, False)
-        self.removed.append(place)
-
-    def write(self) -> _Shard:
-        """Write the vectors, and give the shard as it is afterwards."""
-        old = self.shard
-        if self.vectors:
-            old.vectors.write(len(old.owners), np.stack(self.vectors))
-        shared = {**old.shared, **self.shared}
-        added = len(self.lengths)
-        kinds = np.concatenate([old.kinds, np.full(added, _VACANT, np.int16)])
-        live = np.concatenate([old.live, np.zeros(added, np.bool_)])
-        owners = np.concatenate([old.owners, np.array(self.owners, np.int32)])
-        for row, (kind, lives) in self.states.items():
-            kinds[row], live[row] = kind, lives
-        for _, first, windows in self.removed:
-            owners[first : first + windows] = _VACANT
-            old.vectors.clear(first, windows)
-        return replace(
-            old,
-            kinds=kinds,
-            live=live,
-            owners=owners,
-            lengths=np.concatenate([old.lengths, np.array(self.lengths, np.float64)]),
-            shared={
-                row: shared[row] for row in shared.keys() - {each.row for each in self.removed}
-            },
-        )
+    places: dict[int, Place]
 
 
 @dataclass
 class _Draft:
     """What a transaction changes. Postings by (scope, token, block): entries, offsets gone."""
 
-    growths: dict[int, _Growth] = field(default_factory=dict[int, _Growth])
+    growths: dict[int, Growth] = field(default_factory=dict[int, Growth])
     entries: dict[tuple[int, int, int], list[tuple[int, int]]] = field(
         default_factory=lambda: defaultdict(list)
     )
     gone: dict[tuple[int, int, int], set[int]] = field(default_factory=lambda: defaultdict(set))
-
-
-@dataclass(frozen=True)
-class _View:
-    """A scope under a filter: which rows count for the statistics, and which may be found."""
-
-    shard: _Shard
-    counted: NDArray[np.bool_]
-    eligible: NDArray[np.bool_]
-    postings: Mapping[str, _Postings]
-
-    def frequencies(self, rows: Sequence[int]) -> dict[int, dict[str, int]]:
-        """By row, how often it holds each token of the query that it holds."""
-        held: dict[int, dict[str, int]] = {row: {} for row in rows}
-        wanted = np.array(rows, np.int64)
-        for token, postings in self.postings.items():
-            if len(postings.rows):
-                at = np.searchsorted(postings.rows, wanted).clip(max=len(postings.rows) - 1)
-                at = at[postings.rows[at] == wanted]
-                counted = postings.frequencies[at].tolist()
-                for row, frequency in zip(postings.rows[at].tolist(), counted, strict=True):
-                    held[row][token] = int(frequency)
-        return held
-
-
-class _At(NamedTuple):
-    """A row of one of a query's views."""
-
-    view: int
-    row: int
-
-
-class _Written(NamedTuple):
-    """What is written of a row's memory."""
-
-    memory_id: str
-    length: int
-    first: int
-    windows: int
-    spans: bytes
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """A memory that a leg chose, as either leg sees it."""
-
-    memory_id: str
-    length: int
-    nearest: SemanticMatch
-    score: float
-
-    @property
-    def by_cosine(self) -> tuple[float, str]:
-        return -self.nearest.cosine, self.memory_id
-
-    @property
-    def by_score(self) -> tuple[float, str]:
-        return -self.score, self.memory_id
-
-
-def _candidates(
-    written: Mapping[_At, _Written],
-    views: Sequence[_View],
-    scores: Sequence[NDArray[np.float64]],
-    vector: NDArray[np.float32],
-) -> dict[_At, _Candidate]:
-    """What both legs say of these rows, each window compared alone."""
-    candidates: dict[_At, _Candidate] = {}
-    for number, view in enumerate(views):
-        some = [(at, each) for at, each in written.items() if at.view == number]
-        if not some:
-            continue
-        rows = np.concatenate([np.arange(w.first, w.first + w.windows) for _, w in some])
-        cosines = np.vecdot(view.shard.vectors.rows(len(view.shard.owners))[rows], vector).tolist()
-        spans = np.frombuffer(b"".join(each.spans for _, each in some), _SPAN).reshape(-1, 2)
-        begin = 0
-        for at, each in some:
-            end = begin + each.windows
-            nearest = max(range(begin, end), key=cosines.__getitem__)
-            match = SemanticMatch(each.memory_id, cosines[nearest], *spans[nearest].tolist())
-            score = float(scores[number][at.row])
-            candidates[at] = _Candidate(each.memory_id, each.length, match, score)
-            begin = end
-    return candidates
-
-
-def _statistics(views: Sequence[_View], tokens: Sequence[str]) -> CorpusStatistics:
-    held = dict.fromkeys(tokens, 0)
-    for view in views:
-        for token, postings in view.postings.items():
-            held[token] += int(np.count_nonzero(view.counted[postings.rows]))
-    return CorpusStatistics(
-        documents=sum(int(np.count_nonzero(view.counted)) for view in views),
-        length=sum(int(view.shard.lengths[view.counted].sum()) for view in views),
-        document_frequency=held,
-    )
-
-
-def _nearest(view: _View, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """By row, the cosine of its nearest window; minus infinity where the filter is in the way."""
-    owners = view.shard.owners
-    cosines = view.shard.vectors.rows(len(owners)) @ vector
-    nearest = np.full(len(view.eligible) + 1, -np.inf, np.float32)
-    # What vacant vectors have as owner, -1, is the spare place behind the last row.
-    np.maximum.at(nearest, owners, cosines)
-    return np.where(view.eligible, nearest[:-1], np.float32(-np.inf))
-
-
-def _matching(view: _View, statistics: CorpusStatistics, bm25: Bm25) -> NDArray[np.float64]:
-    """By row, its BM25; minus infinity where it is 0 or the filter is in the way."""
-    scores = np.zeros(len(view.eligible), np.float64)
-    norms = length_norm(view.shard.lengths, statistics, bm25)
-    for token, (rows, frequencies) in view.postings.items():
-        weight = term_weight(token, statistics, bm25)
-        scores[rows] += term_score(frequencies, norms[rows], weight)
-    return np.where(view.eligible & (scores > 0), scores, -np.inf)
-
-
-def _best(scores: "Sequence[NDArray[np.floating]]", limit: int, tie: float) -> set[_At]:
-    """The `limit` best rows of all views, with all that are as good as the last but for `tie`."""
-    everything = np.concatenate(scores) if scores else np.empty(0)
-    floor = -np.inf
-    if len(everything) > limit:
-        floor = np.partition(everything, len(everything) - limit)[len(everything) - limit] - tie
-    return {
-        _At(at, row)
-        for at, each in enumerate(scores)
-        for row in np.flatnonzero((each >= floor) & (each > -np.inf)).tolist()
-    }
 
 
 def _asks_for_reindex(reason: str) -> str:
