@@ -16,7 +16,7 @@ from typing import Any
 
 from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.adapters.sqlite import SqliteTable
-from zero_memory.client.arguments import parser
+from zero_memory.client.arguments import parser, path_of
 from zero_memory.client.failure import USAGE, Failure
 from zero_memory.client.people import print_answer, request, scope_parser, token_parser
 from zero_memory.contracts.errors import Refusal
@@ -57,7 +57,12 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     options = parser("zm admin", "For whoever runs the service, at the table itself.")
     where = options.add_mutually_exclusive_group()
-    where.add_argument("--home", type=Path, default=Path(home_folder()), help="%(default)s")
+    where.add_argument(
+        "--home",
+        type=lambda text: Path(path_of(text)),
+        default=Path(home_folder()),
+        help="%(default)s",
+    )
     where.add_argument("--table", help="a DynamoDB table, by your AWS credentials")
     options.add_argument(
         "--search-endpoint", metavar="URL", help="the table's OpenSearch domain, for reindex"

@@ -29,7 +29,7 @@ def post(connection: Connection, path: str, body: bytes, headers: Mapping[str, s
     except WireError as error:
         why = str(error)
     except OSError as error:
-        why = error.strerror or type(error).__name__
+        why = error.strerror or str(error) or type(error).__name__
     start = "Start it with: zm serve" if connection.home else "Is the URL right, and the net up?"
     raise Failure(f"No service answers at {connection.url}: {why}. {start}", exit_code=UNREACHABLE)
 
@@ -58,7 +58,7 @@ def json_object(text: bytes) -> "dict[str, Any] | None":
     """The JSON object of a text, or None when it holds something else."""
     try:
         return as_object(json.loads(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

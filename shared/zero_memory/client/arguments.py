@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 
 from zero_memory.client.failure import USAGE, Failure
@@ -22,6 +23,11 @@ def add_place(options: argparse.ArgumentParser) -> None:
     options.add_argument(
         "--project", help="git remote, path or name (default: that of the working directory)"
     )
+
+
+def path_of(argument: str) -> str:
+    """A path on the command line, as this system's own calls take it in any locale."""
+    return os.fsdecode(argument.encode())
 
 
 def text_of(argument: str) -> str:

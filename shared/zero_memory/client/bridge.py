@@ -53,12 +53,12 @@ class Bridge:
         """The answer to one message, on one line; None when there is none to give."""
         try:
             message = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             return _error(None, _PARSE_ERROR, "The line is not valid JSON.")
         message = as_object(message)
         if message is None:
             return _error(None, _INVALID_REQUEST, "A message is one JSON object.")
-        request_id = message.get("id")
+        request_id = _id(message)
         expects = "id" in message and "method" in message
         try:
             connection = find_connection()
@@ -97,7 +97,13 @@ class Bridge:
             self._session = answer.headers.get("mcp-session-id")
 
 
-def _reply(request_id: "Any", answer: Answer, connection: Connection) -> bytes:
+def _id(message: "dict[str, Any]") -> "str | int | None":
+    """The id that an answer repeats; None where it is none."""
+    value = message.get("id")
+    return value if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+def _reply(request_id: "str | int | None", answer: Answer, connection: Connection) -> bytes:
     value = json_object(answer.body)
     if value is not None and "jsonrpc" in value:
         return _line(value)
@@ -109,13 +115,16 @@ def _header(value: str) -> str:
     plain = value.isascii() and value.isprintable() and value == value.strip()
     if plain and not value.startswith("=?base64?"):
         return value
-    return f"=?base64?{base64.b64encode(value.encode()).decode('ascii')}?="
+    # A lone surrogate goes as it came: the service refuses it in the body, in words.
+    encoded = base64.b64encode(value.encode(errors="surrogatepass")).decode("ascii")
+    return f"=?base64?{encoded}?="
 
 
-def _error(request_id: "Any", code: int, message: str) -> bytes:
+def _error(request_id: "str | int | None", code: int, message: str) -> bytes:
     error = {"code": code, "message": message}
     return _line({"jsonrpc": "2.0", "id": request_id, "error": error})
 
 
 def _line(message: "dict[str, Any]") -> bytes:
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode()
+    """One line of ASCII, which no client can read wrongly, whatever stands in it."""
+    return json.dumps(message, separators=(",", ":")).encode("ascii")

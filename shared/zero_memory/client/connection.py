@@ -8,17 +8,23 @@ import json
 import os
 import socket
 
-from zero_memory.client.failure import UNREACHABLE, Failure
+from zero_memory.client.failure import UNREACHABLE, USAGE, Failure
 from zero_memory.places import config_folder, home_folder
 
 
 class Connection:
     """A service's base URL and the token for it. `home` is its folder when it runs here.
 
-    `renewal` says what to do when the service does not take the token.
+    `renewal` says what to do when the service does not take the token. Raises Failure when the URL
+    holds a secret, which every message about it would repeat.
     """
 
     def __init__(self, url: str, token: str, renewal: str, home: str | None = None) -> None:
+        if "@" in url.partition("://")[2].partition("/")[0]:
+            raise Failure(
+                "The URL holds a user or a password. Leave them out: the token says who you are.",
+                exit_code=USAGE,
+            )
         self.url = url
         self.token = token
         self.renewal = renewal
@@ -53,29 +59,23 @@ def machine() -> str:
 
 def _logged_in() -> Connection | None:
     """What `zm login` stored, None when it was never run here."""
-    try:
-        stored = json.loads(read(login_file()))
-        url, token = stored["url"], stored["token"]
-    except FileNotFoundError:
+    stored = _fields(login_file(), "url", "token", mend="Write it anew with: zm login URL")
+    if stored is None:
         return None
-    except (ValueError, LookupError, TypeError):
-        raise Failure(
-            f"{login_file()} can't be read. Write it anew with: zm login URL",
-            exit_code=UNREACHABLE,
-        ) from None
+    url, token = stored
     return Connection(url, token, f"Store another with: zm login {url}")
 
 
 def _local(home: str) -> Connection:
-    try:
-        ready = json.loads(read(os.path.join(home, "serve.json")))
-    except FileNotFoundError:
+    mend = "Stop zm serve and start it again, as the same user."
+    ready = _fields(os.path.join(home, "serve.json"), "api_url", "token_file", mend=mend)
+    if ready is None:
         raise Failure(
             f"No service runs in {home}. Start it with: zm serve\n"
             "    To use another one: zm login URL",
             exit_code=UNREACHABLE,
-        ) from None
-    token_file = ready["token_file"]
+        )
+    api_url, token_file = ready
     try:
         token = read(token_file).strip()
     except FileNotFoundError:
@@ -84,8 +84,32 @@ def _local(home: str) -> Connection:
             "makes a new one.",
             exit_code=UNREACHABLE,
         ) from None
+    except (OSError, ValueError) as error:
+        raise _unreadable(token_file, error, mend) from None
     renewal = f"It is the one in {token_file}; delete that file and start zm serve again."
-    return Connection(ready["api_url"], token, renewal, home)
+    return Connection(api_url, token, renewal, home)
+
+
+def _fields(path: str, *names: str, mend: str) -> "list[str] | None":
+    """The texts under these names in a small JSON file; None when it is not there.
+
+    Raises Failure, which ends with how to `mend` it.
+    """
+    try:
+        stored = json.loads(read(path))
+        values = [stored[name] for name in names]
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        raise _unreadable(path, error, mend) from None
+    if not all(isinstance(value, str) for value in values):
+        raise _unreadable(path, None, mend)
+    return values
+
+
+def _unreadable(path: str, error: "Exception | None", mend: str) -> Failure:
+    why = error.strerror if isinstance(error, OSError) else "it is damaged"
+    return Failure(f"{path} can't be read: {why}. {mend}", exit_code=UNREACHABLE)
 
 
 def read(path: str) -> str:

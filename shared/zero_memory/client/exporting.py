@@ -6,8 +6,8 @@ import os
 import re
 import zipfile
 
-from zero_memory.client.arguments import print_json
-from zero_memory.client.connection import find_connection
+from zero_memory.client.arguments import path_of, print_json
+from zero_memory.client.connection import Connection, find_connection
 from zero_memory.client.failure import Failure
 from zero_memory.client.transfer import Progress, call, fetch
 
@@ -39,12 +39,13 @@ def main(arguments: "Sequence[str]") -> int:
     parser.add_argument("--scope", action="append", help="only this scope (repeatable)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     chosen = parser.parse_args(arguments)
-    os.makedirs(chosen.folder, mode=0o700, exist_ok=True)
+    folder = path_of(chosen.folder)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
     files = _exported(chosen.format, chosen.scope)
     if chosen.format == "jsonl":
-        counts = _write_lines(os.path.join(chosen.folder, _LINES), files)
+        counts = _write_lines(os.path.join(folder, _LINES), files)
     else:
-        counts = _write_tree(chosen.folder, files)
+        counts = _write_tree(folder, files)
     if chosen.json:
         print_json(counts)
     else:
@@ -65,7 +66,7 @@ def _exported(form: str, scopes: "list[str] | None") -> "Iterator[tuple[str, byt
             "export_memories",
             {"format": form, "scopes": scopes, "cursor": cursor},
         )
-        yield from _files_of(page)
+        yield from _files_of(connection, page)
         seen += page["memories"]
         progress.show(seen)
         cursor = page.get("cursor")
@@ -74,12 +75,12 @@ def _exported(form: str, scopes: "list[str] | None") -> "Iterator[tuple[str, byt
             return
 
 
-def _files_of(page: "dict[str, Any]") -> "Iterator[tuple[str, bytes]]":
+def _files_of(connection: Connection, page: "dict[str, Any]") -> "Iterator[tuple[str, bytes]]":
     for file in page["files"]:
         yield _safe(file["path"]), file["text"].encode()
     if "archive" not in page:
         return
-    content = fetch(page["archive"]["url"])
+    content = fetch(connection, page["archive"]["url"])
     if page["format"] == "jsonl":
         yield _LINES, content
         return

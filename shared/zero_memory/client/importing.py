@@ -7,7 +7,7 @@ import sys
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
-from zero_memory.client.arguments import print_json
+from zero_memory.client.arguments import path_of, print_json
 from zero_memory.client.connection import Connection, find_connection
 from zero_memory.client.failure import REFUSED, USAGE, Failure
 from zero_memory.client.project import project_hint
@@ -96,7 +96,7 @@ def main(arguments: "Sequence[str]") -> int:
         "kind": chosen.kind,
     }
     report = Report()
-    items = [item for path in chosen.paths for item in _items(path, report)]
+    items = [item for path in chosen.paths for item in _items(path_of(path), report)]
     _import(connection, where, items, report)
     _tell(report, as_json=chosen.json)
     return REFUSED if report.refused else 0
@@ -115,9 +115,16 @@ def _tell(report: Report, *, as_json: bool) -> None:
 
 def _items(path: str, report: Report) -> "Iterator[Item]":
     if not os.path.exists(path):
-        raise Failure(f"There is no {path}.", exit_code=USAGE)
+        raise Failure(f"There is no {_shown(path)}.", exit_code=USAGE)
     for file in _files(path) if os.path.isdir(path) else [path]:
-        name = _name(file)
+        try:
+            name = os.fsencode(_name(file)).decode()
+        except UnicodeDecodeError:
+            report.refuse(_shown(file), "its name is not valid UTF-8")
+            continue
+        if os.path.exists(file) and not os.path.isfile(file):  # a pipe or a device has no end
+            report.refuse(name, "not a file")
+            continue
         try:
             with open(file, encoding="utf-8", newline="") as opened:
                 text = opened.read()
@@ -133,6 +140,10 @@ def _items(path: str, report: Report) -> "Iterator[Item]":
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():
                 yield Item(f"{name}#{number}", line, "jsonl")
+
+
+def _shown(path: str) -> str:
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def _files(folder: str) -> "Iterator[str]":
@@ -197,7 +208,7 @@ def _send(
     for item in batch:
         if item.bytes > MOST_BYTES and item.upload is None:
             slot = call(connection, "import_memory", {"open_upload": True})["slot"]
-            store(slot["url"], item.text.encode())
+            store(connection, slot["url"], item.text.encode())
             item.upload = slot["upload"]
     try:
         sent = [item.as_json() for item in batch]

@@ -8,7 +8,7 @@ import io
 import os
 import sys
 
-from zero_memory.client.failure import USAGE, Failure
+from zero_memory.client.failure import REFUSED, USAGE, Failure
 from zero_memory.client.terminal import HarmlessText
 
 TYPE_CHECKING = False
@@ -53,16 +53,22 @@ def main() -> int:
     """
     _speak_utf8()
     try:
-        return _run([_as_utf8(argument) for argument in sys.argv[1:]])
+        code = _run([_as_utf8(argument) for argument in sys.argv[1:]])
+        sys.stdout.flush()
     except Failure as failure:
         print(f"zm: {failure}", file=sys.stderr)
         return failure.exit_code
-    except BrokenPipeError:
-        # The reader (`| head`) has enough; nothing more may be flushed there at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader (`| head`) has enough
+        _write_no_more()
         return 0
+    except OSError as error:
+        _write_no_more()
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"zm: {place}{error.strerror or error}", file=sys.stderr)
+        return REFUSED
     except KeyboardInterrupt:
         return 130
+    return code
 
 
 def _run(arguments: list[str]) -> int:
@@ -94,7 +100,13 @@ def _call(place: str, arguments: list[str]) -> int:
 
 
 def _speak_utf8() -> None:
-    """UTF-8 on all three streams, whatever the locale and PYTHONIOENCODING say."""
+    """UTF-8 on all three streams, whatever the locale and PYTHONIOENCODING say.
+
+    A stream that came closed reads as empty, and takes everything.
+    """
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115 - for as long as the process
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115 - as long
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115 - as long
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(encoding="utf-8")  # pyright: ignore[reportUnknownMemberType]
     sys.stdout = _harmless(sys.stdout, "strict")
@@ -112,6 +124,11 @@ def _harmless(stream: "TextIO", errors: str) -> "TextIO":
         line_buffering=lines,
         write_through=through,
     )
+
+
+def _write_no_more() -> None:
+    """What standard output did not take is not tried again when the process ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _as_utf8(argument: str) -> str:

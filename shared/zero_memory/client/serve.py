@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from zero_memory.client.arguments import parser
+from zero_memory.client.arguments import parser, path_of
 from zero_memory.places import home_folder
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ def main(arguments: Sequence[str]) -> int:
     """Run until it is stopped; answers the exit code."""
     options = parser("zm serve", "The whole service on this machine, on the loopback interface.")
     options.add_argument(
-        "--home", type=Path, default=Path(home_folder()), help="where the data lies (%(default)s)"
+        "--home",
+        type=lambda text: Path(path_of(text)),
+        default=Path(home_folder()),
+        help="where the data lies (%(default)s)",
     )
     options.add_argument(
         "--port", type=_port, default=DEFAULT_PORT, help="0: any free one (%(default)s)"

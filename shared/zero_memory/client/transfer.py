@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 60.0
 _OK, _INVALID, _TOO_MANY = 200, 400, 429
+_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _WIDTH = 30
 _LONG_S = 60
 
@@ -46,14 +47,16 @@ def call(connection: Connection, tool: str, arguments: "Mapping[str, object]") -
     raise Invalid(message) if answer.status == _INVALID else Failure(message)
 
 
-def fetch(url: str) -> bytes:
-    """The file behind a URL of the service: one of this machine, or one by HTTPS."""
-    with _opened(urllib.request.Request(url)) as answer:  # noqa: S310 - the service's own URL
+def fetch(connection: Connection, url: str) -> bytes:
+    """The file behind a URL of the service. Raises Failure."""
+    _check(connection, url)
+    with _opened(urllib.request.Request(url)) as answer:  # noqa: S310 - checked
         return answer.read()
 
 
-def store(url: str, content: bytes) -> None:
-    """Put a file behind a URL of the service."""
+def store(connection: Connection, url: str, content: bytes) -> None:
+    """Put a file behind a URL of the service. Raises Failure."""
+    _check(connection, url)
     parts = urllib.parse.urlsplit(url)
     if parts.scheme == "file":
         path = urllib.request.url2pathname(parts.path)
@@ -61,14 +64,21 @@ def store(url: str, content: bytes) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         return
-    request = urllib.request.Request(url, content, method="PUT")  # noqa: S310 - as above
+    request = urllib.request.Request(url, content, method="PUT")  # noqa: S310 - checked
     with _opened(request):
         pass
 
 
+def _check(connection: Connection, url: str) -> None:
+    """Only a service of this machine may name files of this machine, to be read or written."""
+    here = urllib.parse.urlsplit(connection.url).hostname in _LOOPBACK
+    if urllib.parse.urlsplit(url).scheme not in ({"https", "http", "file"} if here else {"https"}):
+        raise Failure("The service named a place that files of this machine don't go to.")
+
+
 def _opened(request: urllib.request.Request) -> "Any":
     try:
-        return urllib.request.urlopen(request, timeout=TIMEOUT_S)  # noqa: S310 - as above
+        return urllib.request.urlopen(request, timeout=TIMEOUT_S)  # noqa: S310 - checked
     except OSError as error:
         raise Failure(f"The file could not be carried ({error}); run the command again.") from None
 

@@ -47,7 +47,7 @@ def post(url: str, headers: Mapping[str, str], body: bytes) -> Answer:
     ]
     if any(not line.isascii() or not line.isprintable() for line in lines):
         raise WireError("the URL or a header holds characters that HTTP cannot carry")
-    with socket.create_connection((host, port), timeout=TIMEOUT_S) as plain:
+    with _connected(host, port) as plain:
         connected = _encrypted(plain, host) if scheme == "https" else plain
         with connected, connected.makefile("rb") as stream:
             connected.sendall("\r\n".join([*lines, "", ""]).encode("ascii") + body)
@@ -62,6 +62,13 @@ def _host_and_port(scheme: str, authority: str) -> tuple[str, int]:
     if scheme not in _PORTS or not host or not (digits == "" or digits.isdecimal()):
         raise WireError("this is no http or https URL")
     return host, int(digits) if digits else _PORTS[scheme]
+
+
+def _connected(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_connection((host, port), timeout=TIMEOUT_S)
+    except UnicodeError:  # a name with empty parts, or parts that are too long
+        raise WireError("the URL names no host that there could be") from None
 
 
 def _encrypted(plain: socket.socket, host: str) -> socket.socket:

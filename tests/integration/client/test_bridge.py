@@ -73,7 +73,17 @@ def test_notifications_and_empty_lines_get_no_answer(service: Service) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "code"), [(b"{", -32700), (b"\xff\xfe", -32700), (b"[]", -32600), (b"7", -32600)]
+    ("line", "code"),
+    [
+        (b"{", -32700),
+        (b"\xff\xfe", -32700),
+        (b"[" * 100_000 + b"]" * 100_000, -32700),
+        (b"[]", -32600),
+        (b"7", -32600),
+        (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}', -32600),
+    ],
+    ids=lambda value: str(value)[:40],
 )
 def test_a_line_that_is_no_message_is_an_error_and_no_end(
     service: Service, line: bytes, code: int
@@ -82,6 +92,28 @@ def test_a_line_that_is_no_message_is_an_error_and_no_end(
 
     assert (refused["id"], refused["error"]["code"]) == (None, code)
     assert "result" in pong
+
+
+def test_a_lone_surrogate_in_what_goes_into_headers_is_refused_in_words(service: Service) -> None:
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28\ud800"}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "\ud800", "params": {"_meta": meta}}
+
+    refused, pong = carry([json.dumps(body).encode(), request("ping")], service.environment)
+
+    assert (refused["id"], refused["error"]["code"]) == (1, -32600)
+    assert "surrogate" in refused["error"]["message"]
+    assert "result" in pong
+
+
+@pytest.mark.parametrize(("sent", "told"), [('"\\ud800"', "\ud800"), ("NaN", None), ("[1]", None)])
+def test_without_a_service_an_odd_id_gets_an_error_too(
+    service: Service, tmp_path: Any, sent: str, told: str | None
+) -> None:
+    environment = {**service.environment, "ZM_DATA_DIR": str(tmp_path)}
+
+    (answer,) = carry([f'{{"id": {sent}, "method": "ping"}}'.encode()], environment)
+
+    assert answer["id"] == told
 
 
 def test_without_a_service_each_request_gets_an_error(service: Service, tmp_path: Any) -> None:

@@ -19,6 +19,7 @@ LOCALES = [
     {"LANG": "C", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
     {"LC_ALL": "C.UTF-8", "PYTHONIOENCODING": "latin-1"},
 ]
+PING = '{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
 WORDS = "Die Brücke 橋 🌉 и мост e\u0301 العربية."
 
 
@@ -271,6 +272,88 @@ def test_a_token_that_is_not_taken_is_told_with_its_place(
         assert failed.returncode != 0
         assert told in failed.stderr
         assert "Traceback" not in failed.stderr
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[]", '{"api_url": 1, "token_file": "token"}', "[" * 100_000],
+    ids=lambda text: text[:20],
+)
+def test_a_damaged_announcement_is_told_with_its_place(
+    nowhere: dict[str, str], tmp_path: Path, text: str
+) -> None:
+    (tmp_path / "serve.json").write_text(text, encoding="utf-8")
+
+    failed = zm("recall", "x", environment={**nowhere, "ZM_DATA_DIR": str(tmp_path)})
+
+    assert failed.returncode == 3
+    assert f"{tmp_path / 'serve.json'} can't be read" in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+def test_what_may_not_be_read_is_told_with_its_place(
+    service: Service, nowhere: dict[str, str], tmp_path: Path
+) -> None:
+    home = Path(broken(tmp_path / "home", service))
+    (home / "token").mkdir()
+
+    failed = zm("status", "--json", environment={**nowhere, "ZM_DATA_DIR": str(home)})
+
+    assert failed.returncode == 3
+    assert f"{home / 'token'} can't be read" in json.loads(failed.stdout)["problem"]
+
+
+@pytest.mark.parametrize("command", [["recall", "x"], ["status"], ["login"]])
+def test_a_password_in_the_url_is_refused_and_never_shown(
+    nowhere: dict[str, str], command: list[str]
+) -> None:
+    url = "http://ada:S3cretWord@127.0.0.1:9"
+    arguments = [*command, url] if command == ["login"] else command
+
+    failed = zm(
+        *arguments, environment={**nowhere, "ZM_URL": url, "ZM_TOKEN": "zmt_x"}, stdin="zmt_x"
+    )
+
+    assert failed.returncode == 2
+    assert "Leave them out" in failed.stdout + failed.stderr
+    assert "S3cretWord" not in failed.stdout + failed.stderr
+
+
+@pytest.mark.parametrize("command", ["zm list", "zm list --json", f"echo '{PING}' | zm mcp"])
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+def test_output_that_cannot_be_written_is_an_error_in_words(service: Service, command: str) -> None:
+    failed = shell(f"{command} > /dev/full", service)
+
+    assert (failed.returncode, failed.stderr) == (1, "zm: No space left on device\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("zm mcp <&-", 0),
+        ("zm - --scope personal <&-", 1),
+        ("zm login http://127.0.0.1:9 <&-", 2),
+        (f"echo '{PING}' | zm mcp >&-", 0),
+        ("zm list --limit 1 <&- >&- 2>&-", 0),
+    ],
+)
+def test_a_closed_stream_is_an_empty_one(service: Service, command: str, code: int) -> None:
+    done = shell(command, service)
+
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+
+
+def shell(line: str, service: Service) -> subprocess.CompletedProcess[str]:
+    path = f"{ZM.parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["sh", "-c", line],
+        env={**service.environment, "PATH": path},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
 
 
 def test_a_service_that_was_killed_is_no_traceback(

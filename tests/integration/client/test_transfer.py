@@ -14,6 +14,9 @@ import pytest
 
 from tests.integration.client.test_commands import zm
 from tests.service import ZM, Service, running
+from zero_memory.client.connection import Connection
+from zero_memory.client.failure import Failure
+from zero_memory.client.transfer import fetch, store
 
 KEY = "AKIA" + "Q7ZP4LM2XW9RTB3K"
 
@@ -56,6 +59,64 @@ def test_a_folder_is_imported_file_by_file_and_bad_ones_fail_alone(
     (notes / "one.md").write_text("The deploy runs on Mondays.\n", encoding="utf-8")
     changed = zm("import", str(notes), "--scope", "core", environment=environment)
     assert changed.stdout == "1 superseded, 1 unchanged\n"
+
+
+def test_what_is_no_file_and_what_has_no_name_fails_alone(service: Service, tmp_path: Path) -> None:
+    (tmp_path / "one.md").write_text("The mill turns by water.", encoding="utf-8")
+    os.mkfifo(tmp_path / "pipe.md")
+    (tmp_path / "loop.md").symlink_to("loop.md")
+    try:
+        Path(os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff.md")).touch()
+    except OSError:
+        pytest.skip("this file system takes names of UTF-8 alone")
+
+    done = zm("import", str(tmp_path), "--scope", "core", "--json", environment=service.environment)
+
+    assert done.returncode == 1, done.stderr
+    told = json.loads(done.stdout)
+    assert told["counts"] == {"created": 1, "refused": 3}
+    assert {Path(each["path"]).name for each in told["refused"]} == {
+        "pipe.md",
+        "loop.md",
+        "odd\\xff.md",
+    }
+
+
+def test_names_of_every_script_are_found_whatever_the_locale(
+    service: Service, tmp_path: Path
+) -> None:
+    (tmp_path / "grün 橋.md").write_text("The bridge is green.", encoding="utf-8")
+    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+
+    for each, counts in ((plain, "1 created\n"), ({}, "1 unchanged\n")):
+        environment = {**service.environment, **each}
+        arguments = ("import", str(tmp_path / "grün 橋.md"), "--scope", "core")
+        done = zm(*arguments, environment=environment)
+        assert (done.returncode, done.stdout) == (0, counts), done.stderr
+        done = zm("export", str(tmp_path / "öut"), environment=environment)
+        assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "öut").rglob("*.md"))
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_words(service: Service, tmp_path: Path) -> None:
+    (tmp_path / "taken").touch()
+
+    failed = zm("export", str(tmp_path / "taken"), environment=service.environment)
+
+    assert (failed.returncode, failed.stderr) == (1, f"zm: {tmp_path / 'taken'}: File exists\n")
+
+
+def test_a_service_elsewhere_names_no_file_of_this_machine(tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_text("Untouched.", encoding="utf-8")
+    elsewhere = Connection("https://memory.example.com", "zmt_x", "")
+
+    with pytest.raises(Failure):
+        store(elsewhere, victim.as_uri(), b"Overwritten.")
+    with pytest.raises(Failure):
+        fetch(elsewhere, victim.as_uri())
+
+    assert victim.read_text(encoding="utf-8") == "Untouched."
 
 
 def test_what_is_exported_goes_into_another_home_and_comes_out_the_same(

@@ -104,7 +104,8 @@ def test_what_is_no_whole_answer_is_an_error(pieces: tuple[bytes, ...]) -> None:
 @pytest.mark.parametrize(
     "url",
     ["", "127.0.0.1:80", "ftp://127.0.0.1/x", "http://", "http://host:port/", "http:///path",
-     "http://127.0.0.1:9/a b\r\nx-injected: 1", "http://ö.example/"],
+     "http://127.0.0.1:9/a b\r\nx-injected: 1", "http://ö.example/", "http://a..b/",
+     f"http://{64 * 'a'}.example/"],
 )  # fmt: skip
 def test_what_is_no_url_goes_nowhere(url: str) -> None:
     with pytest.raises(WireError):
