@@ -1,4 +1,4 @@
-"""A search engine with the table behind it, for when it does not answer."""
+"""A search engine with the table behind it, for when it does not answer or is not filled yet."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from zero_memory.adapters.table_index import TableIndex
 from zero_memory.ports.search_index import (
     IndexDocument,
+    IndexNotFilled,
     IndexUnavailable,
     SearchAnswer,
     SearchFilter,
@@ -19,7 +20,8 @@ from zero_memory.ports.search_index import (
 class FallbackIndex:
     """`ports.search_index.SearchIndex` by an engine; while that fails, reads by the table.
 
-    Such an answer says so, and why. Writes are the engine's alone.
+    Such an answer says so, and why; but for one in place of an engine that is not filled yet, when
+    the table gave all that there is. Writes are the engine's alone.
     """
 
     def __init__(self, engine: SearchIndex, table_index: TableIndex) -> None:
@@ -34,11 +36,13 @@ class FallbackIndex:
         tokens: Sequence[str],
         limit: int,
     ) -> SearchAnswer:
-        """The engine's answer, or the table's, which is `incomplete` then."""
+        """The engine's answer, or the table's."""
         try:
             return self._engine.search(where, vector=vector, tokens=tokens, limit=limit)
         except IndexUnavailable as failure:
             found = self._table_index.search(where, vector=vector, tokens=tokens, limit=limit)
+            if isinstance(failure, IndexNotFilled) and found.incomplete is None:
+                return found
             searched = found.incomplete or "the newest memories were searched"
             return replace(found, incomplete=f"{failure} Instead, {searched}.")
 

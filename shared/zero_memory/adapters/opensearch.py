@@ -36,6 +36,7 @@ from zero_memory.ports.search_index import (
     CorpusStatistics,
     DocumentRefused,
     IndexDocument,
+    IndexNotFilled,
     IndexUnavailable,
     LexicalMatch,
     SearchAnswer,
@@ -308,20 +309,20 @@ class OpenSearchIndex:
     # Indexes and aliases
 
     def _must_answer(self, ends: float) -> None:
-        """Raises IndexUnavailable unless a live index holds every memory."""
+        """Raises IndexNotFilled unless the live index holds every memory, and as `_live` does."""
         if self._known is None or time.monotonic() > self._known_until:
             self._known = None
             live = self._live(ends)
             if not live.complete:
-                raise IndexUnavailable(_NOT_FILLED)
+                raise IndexNotFilled(_NOT_FILLED)
             self._known = live.name
             self._known_until = time.monotonic() + _KNOWN_S
 
     def _live(self, ends: float) -> _Index:
-        """The live index. Raises IndexUnavailable when there is none, or one of another model."""
+        """The live index. Raises IndexNotFilled without one, IndexUnavailable of another model."""
         live = self._aliases(ends).get(self.name)
         if live is None:
-            raise IndexUnavailable(_NOT_FILLED)
+            raise IndexNotFilled(_NOT_FILLED)
         self._check(live)
         return live
 

@@ -106,6 +106,10 @@ class IndexUnavailable(Exception):
     """The index does not answer; the message says why, for `degraded`."""
 
 
+class IndexNotFilled(IndexUnavailable):
+    """Not every memory is in the index yet, as after it was made; no failure, and it passes."""
+
+
 class DocumentRefused(Exception):
     """The index refuses a document for what it is, at each attempt; the message says why."""
 

@@ -1,19 +1,19 @@
 """What the template's policies allow, and what a request to AWS asks for, in the same words.
 
-A resource is named by its logical id in the template: `Table`, `Table/index/gsi1`, `Artifacts/key`.
+A resource is named by its logical id in the template: `Table`, `Table/index/gsi1`, `Artifacts/key`,
+`SearchStack/memories/_bulk`.
 """
 
+import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from tests.samples import REPOSITORY
-from zero_memory.local.deployment import read_template
-
-Resources = Mapping[str, Any]
+from tests.aws.template import Template, package, read_template, translate
 
 
 @dataclass(frozen=True)
@@ -44,41 +44,82 @@ class Right:
         return not self.partitions or any(fnmatchcase(key, each) for each in self.partitions)
 
 
-def rights(domain: bool = False) -> dict[str, tuple[Right, ...]]:
-    """By function, what its policies give it, with a search domain or without."""
+@dataclass(frozen=True)
+class Role:
+    """What a function may do: the rights of its own policies, and the names of AWS's policies."""
+
+    rights: frozenset[Right]
+    managed: frozenset[str]
+
+
+@functools.cache
+def _translated() -> Template:
+    template = read_template()
+    package(template, lambda path: f"s3://uploads/{path}")
+    return translate(template, {})
+
+
+def roles(*conditions: str) -> dict[str, Role]:
+    """By function, the role that CloudFormation makes of the template's translation by SAM.
+
+    `conditions` are those of the template that hold.
+    """
+    declared = _translated()["Resources"]
     return {
-        Path(resource["Properties"]["CodeUri"]).name: tuple(_rights(resource, domain=domain))
-        for resource in read_template(REPOSITORY)["Resources"].values()
-        if resource["Type"] == "AWS::Serverless::Function"
+        Path(resource["Properties"]["Code"]["S3Key"]).name: _role(
+            declared[resource["Properties"]["Role"]["Fn::GetAtt"][0]]["Properties"], conditions
+        )
+        for resource in declared.values()
+        if resource["Type"] == "AWS::Lambda::Function"
     }
 
 
-def _rights(function: Resources, *, domain: bool) -> Iterator[Right]:
-    for policy in function["Properties"]["Policies"]:
-        if "If" in policy:
-            _, with_domain, without = policy["If"]
-            chosen = with_domain if domain else without
-        else:
-            chosen = policy
-        for statement in chosen.get("Statement", ()):
-            condition = statement.get("Condition", {"ForAllValues:StringLike": {}})
-            (operator,) = condition
-            assert operator == "ForAllValues:StringLike"
-            partitions = tuple(condition[operator].get("dynamodb:LeadingKeys", ()))
-            for action in _listed(statement["Action"]):
-                for resource in _listed(statement["Resource"]):
-                    yield Right(action, _named(resource), partitions)
+def kinds_of_resources() -> Counter[str]:
+    """How many resources of each type the translation has."""
+    return Counter(resource["Type"] for resource in _translated()["Resources"].values())
+
+
+def _role(properties: Mapping[str, Any], conditions: Container[str]) -> Role:
+    policies = (_chosen(policy, conditions) for policy in properties.get("Policies", ()))
+    managed = (_listed(arn)[0] for arn in properties["ManagedPolicyArns"])
+    return Role(
+        frozenset(right for policy in policies if policy for right in _rights(policy)),
+        frozenset(str(arn).rstrip("'}").rpartition("/")[2] for arn in managed),
+    )
+
+
+def _chosen(policy: Mapping[str, Any], conditions: Container[str]) -> Mapping[str, Any] | None:
+    if "Fn::If" not in policy:
+        return policy
+    condition, there, otherwise = policy["Fn::If"]
+    assert otherwise == {"Ref": "AWS::NoValue"}
+    return there if condition in conditions else None
+
+
+def _rights(policy: Mapping[str, Any]) -> Iterator[Right]:
+    for statement in policy["PolicyDocument"]["Statement"]:
+        assert statement["Effect"] == "Allow"
+        assert statement.keys() <= {"Effect", "Action", "Resource", "Condition"}
+        condition = statement.get("Condition", {"ForAllValues:StringLike": {}})
+        (operator,) = condition
+        assert operator == "ForAllValues:StringLike"
+        assert condition[operator].keys() <= {"dynamodb:LeadingKeys"}
+        partitions = tuple(condition[operator].get("dynamodb:LeadingKeys", ()))
+        for action in _listed(statement["Action"]):
+            for resource in _listed(statement["Resource"]):
+                yield Right(action, _named(resource), partitions)
 
 
 def _listed(value: Any) -> Sequence[Any]:
     return value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType]
 
 
-def _named(resource: Mapping[str, str]) -> str:
+def _named(resource: Mapping[str, Any]) -> str:
     """`!GetAtt Table.Arn` and `!Sub "${Table.Arn}/index/*"` by the resource's name."""
-    if "GetAtt" in resource:
-        return resource["GetAtt"].removesuffix(".Arn")
-    return re.sub(r"\$\{(\w+)(\.Outputs)?\.Arn\}", r"\1", resource["Sub"])
+    if "Fn::GetAtt" in resource:
+        name, attribute = resource["Fn::GetAtt"]
+        return f"{name}/stream/*" if attribute == "StreamArn" else name
+    return re.sub(r"\$\{(\w+)(\.Outputs)?\.Arn\}", r"\1", resource["Fn::Sub"])
 
 
 _SINGLE = {"GetItem": "Key", "PutItem": "Item", "DeleteItem": "Key"}
@@ -122,7 +163,16 @@ def _of_artifacts(operation: str, parameters: Mapping[str, Any]) -> list[Request
             return [Request(f"s3:{operation}", f"Artifacts/{parameters['Key']}")]
 
 
-_NEEDS = {"dynamodb": _of_table, "s3": _of_artifacts}
+def _of_queue(operation: str, parameters: Mapping[str, Any]) -> list[Request]:
+    return [Request({"SendMessageBatch": "sqs:SendMessage"}[operation], "IndexerParked")]
+
+
+_NEEDS = {"dynamodb": _of_table, "s3": _of_artifacts, "sqs": _of_queue}
+
+
+def domain_request(method: str, path: str) -> Request:
+    """The right that a request to the domain needs."""
+    return Request(f"es:ESHttp{method.title()}", f"SearchStack{path}")
 
 
 def _in_transaction(item: Mapping[str, Any]) -> Request:

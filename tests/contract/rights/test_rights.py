@@ -2,25 +2,29 @@
 
 import json
 from collections.abc import Callable, Generator
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
+from opensearchpy import OpenSearch
 
 from tests.clock import ManualClock
 from tests.contract.isolation import edge
 from tests.contract.isolation.edge import Edge, Person, arrives, send
 from tests.contract.rights.guard import Guard
-from tests.contract.rights.policy import Request, Right, requests, rights
+from tests.contract.rights.policy import Request, Right, domain_request, requests, roles
 from tests.hashing_embedder import HashingEmbedder
 from tests.homes import dynamo_home, dynamodb
 from tests.samples import sample
 from zero_memory.adapters.bundled_model import CARD
-from zero_memory.adapters.local_index import LocalIndex
+from zero_memory.adapters.fallback_index import FallbackIndex
+from zero_memory.adapters.opensearch import OpenSearchIndex, opensearch_client
 from zero_memory.adapters.s3 import S3Artifacts, s3_client
+from zero_memory.adapters.sqs import SqsParking, sqs_client
 from zero_memory.adapters.table_index import TableIndex
 from zero_memory.ports.artifacts import Artifacts
+from zero_memory.ports.parking import Parking
 from zero_memory.ports.table import Table
 from zero_memory.runtime import bootstrap
 from zero_memory.runtime.schedule import tick
@@ -42,25 +46,66 @@ class CardEmbedder(HashingEmbedder):
 
 
 class Cloud(Edge):
-    """The cloud's ports, in this process: DynamoDB and S3, searched from the table."""
+    """The cloud's ports, in this process: DynamoDB, S3, SQS; searched by a domain or the table."""
 
-    def __init__(self, table: Table, folder: Path, artifacts: Artifacts) -> None:
+    def __init__(
+        self,
+        table: Table,
+        folder: Path,
+        artifacts: Artifacts,
+        parking: Parking,
+        domain: OpenSearchIndex | None,
+    ) -> None:
         index = TableIndex(table, limit=500, model=CARD.model)
-        super().__init__(table, index, ManualClock(), folder)
+        searched = index if domain is None else FallbackIndex(domain, index)
+        super().__init__(table, searched, ManualClock(), folder)
         self._given_artifacts = artifacts
+        self._given_parking = parking
+        self.domain = domain
+        self.embeds_otherwise = False
 
     @property
     def embedder(self) -> HashingEmbedder:
-        return CardEmbedder()
+        return HashingEmbedder() if self.embeds_otherwise else CardEmbedder()
 
     @property
     def artifacts(self) -> Artifacts:
         return self._given_artifacts
 
+    @property
+    def parking(self) -> Parking:
+        return self._given_parking
+
+    @property
+    def derived_index(self) -> OpenSearchIndex | None:
+        return self.domain
+
+
+@pytest.fixture(scope="module", params=["none", "domain"])
+def searched(request: pytest.FixtureRequest) -> str:
+    return request.param
+
 
 @pytest.fixture(scope="module")
-def guard() -> Guard:
-    return Guard(rights())
+def guard(searched: str) -> Guard:
+    return Guard(roles("HasDomain") if searched == "domain" else roles())
+
+
+@pytest.fixture(scope="module")
+def domain(
+    searched: str, guard: Guard, request: pytest.FixtureRequest
+) -> Generator[OpenSearchIndex | None]:
+    """An empty domain, in a real engine."""
+    if searched == "none":
+        yield None
+        return
+    administrator: OpenSearch = request.getfixturevalue("opensearch")
+    administrator.indices.delete(index="memories-*")
+    client = opensearch_client(request.getfixturevalue("opensearch_url"))
+    guard.watch_domain(client)
+    yield OpenSearchIndex(client, model=CARD.model, dimensions=CardEmbedder.dimensions)
+    client.close()
+    administrator.indices.delete(index="memories-*")
 
 
 @pytest.fixture(scope="module")
@@ -77,21 +122,27 @@ def objects(guard: Guard) -> Generator[Any]:
 
 
 @pytest.fixture(scope="module")
-def cloud(guard: Guard, objects: Any, tmp_path_factory: pytest.TempPathFactory) -> Generator[Cloud]:
+def cloud(
+    guard: Guard,
+    domain: OpenSearchIndex | None,
+    objects: Any,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Generator[Cloud]:
     folder = Path(tmp_path_factory.mktemp("cloud"))
     with ExitStack() as stack:
         client = stack.enter_context(dynamodb())
         table = dynamo_home(client)
         guard.watch(client)
-        made = Cloud(table, folder, S3Artifacts(objects, BUCKET))
+        queues = sqs_client()
+        url = queues.create_queue(QueueName="parked")["QueueUrl"]
+        guard.watch(queues)
+        made = Cloud(table, folder, S3Artifacts(objects, BUCKET), SqsParking(queues, url), domain)
         patch = stack.enter_context(pytest.MonkeyPatch.context())
         patch.setattr(bootstrap, "_composition", made)
         for name, handler in edge.HANDLERS.items():
             patch.setitem(edge.HANDLERS, name, guard.handler(name, handler))
         patch.setattr(edge, "PROTOCOL", guard.handler("mcp", edge.PROTOCOL))
         yield made
-        assert isinstance(made.derived_index, LocalIndex)
-        made.derived_index.close()
 
 
 def own_functions(person: Person) -> Call:
@@ -211,24 +262,66 @@ def carries_in_and_out(does: Call, objects: Any) -> None:
     does("import_memory", items=[{"path": each["path"], "text": each["text"]} for each in lines])
 
 
+def is_indexed(cloud: Cloud, guard: Guard, *memory_ids: str) -> None:
+    """The stream tells the indexer to look at these."""
+    event = sample("table_stream")
+    (record,) = event["Records"]
+    event["Records"] = [
+        {**record, "dynamodb": {**record["dynamodb"], "Keys": {"pk": {"S": f"M#{each}"}}}}
+        for each in memory_ids
+    ]
+    guard.handler("indexer", index_changes)(event, None)
+
+
+def is_searched_in_a_domain(
+    cloud: Cloud, domain: OpenSearchIndex, guard: Guard, does: Call
+) -> None:
+    """The indexer makes an index, the schedule fills it, and it is built again; one is refused."""
+    kept, erased = (
+        does("remember", content=f"The cache {does_it}", scope="core")["id"]
+        for does_it in ("is flushed at night", "is small")
+    )
+    is_indexed(cloud, guard, kept)
+    is_indexed(cloud, guard, kept, kept)
+    guard.handler("tick", tick)(sample("schedule"), None)
+    assert not does("recall", query="What is flushed?")["degraded"]
+    with domain.replacing():
+        is_indexed(cloud, guard, kept, erased)
+        is_indexed(cloud, guard, kept, erased)
+        does("erase_memory", memory_id=erased, confirm=erased)
+        guard.handler("tick", tick)(sample("schedule"), None)
+    cloud.embeds_otherwise = True
+    odd = does("remember", content="The cache is warm", scope="core")["id"]
+    cloud.embeds_otherwise = False
+    is_indexed(cloud, guard, odd)
+    does("erase_memory", memory_id=odd, confirm=odd)
+
+
+def lives_long(cloud: Cloud, guard: Guard, objects: Any, ada: Person, does: Call) -> None:
+    """Everything that is done with a table, a bucket and a queue."""
+    writes_and_reads(does)
+    carries_in_and_out(does, objects)
+    lives_together(ada, does, arrives(cloud))
+    kept = does("remember", content="The cache is flushed at night", scope="core")["id"]
+    is_indexed(cloud, guard, kept)
+    does("remember", content="The disk is full", scope="core")
+
+
 @pytest.fixture(scope="module")
 def lived(cloud: Cloud, objects: Any, guard: Guard) -> Guard:
     """Everything that the functions do, once each way."""
     for calling in (own_functions, one_function):
-        ada, ben = arrives(cloud), arrives(cloud)
+        ada = arrives(cloud)
         does = calling(ada)
-        writes_and_reads(does)
-        carries_in_and_out(does, objects)
-        lives_together(ada, does, ben)
-        kept = does("remember", content="The cache is flushed at night", scope="core")["id"]
-        event = sample("table_stream")
-        event["Records"][0]["dynamodb"]["Keys"]["pk"]["S"] = f"M#{kept}"
-        guard.handler("indexer", index_changes)(event, None)
-        does("remember", content="The disk is full", scope="core")
+        if cloud.domain is None:
+            lives_long(cloud, guard, objects, ada, does)
+        else:
+            is_searched_in_a_domain(cloud, cloud.domain, guard, does)
         guard.handler("tick", tick)(sample("schedule"), None)
         guard.handler("tick", tick)(sample("schedule"), None)
-        while not does("delete_account", confirm=ada.personal)["done"]:
-            pass
+        with nullcontext() if cloud.domain is None else cloud.domain.replacing():
+            while not does("delete_account", confirm=ada.personal)["done"]:
+                pass
     return guard
 
 
@@ -249,3 +342,12 @@ def test_what_a_policy_does_not_name_is_refused() -> None:
     assert right.covers(Request("dynamodb:PutItem", "Table", ("Q#p_1",)))
     assert not right.covers(Request("dynamodb:PutItem", "Table/index/gsi1", ("Q#p_1",)))
     assert not right.covers(Request("dynamodb:DeleteItem", "Table", ("Q#p_1",)))
+
+
+def test_a_domains_policy_names_methods_and_paths() -> None:
+    right = Right("es:ESHttpPost", "SearchStack/memories/_bulk")
+
+    assert right.covers(domain_request("POST", "/memories/_bulk"))
+    assert not right.covers(domain_request("PUT", "/memories/_bulk"))
+    assert not right.covers(domain_request("POST", "/memories-building/_bulk"))
+    assert not right.covers(domain_request("POST", "/memories/_bulk/more"))

@@ -1,8 +1,8 @@
-"""The template and what is made of it: functions, routes, table, rights."""
+"""The template and what is made of it: functions, routes, table."""
 
 import re
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -21,82 +21,6 @@ FUNCTIONS = {
 TABLE: dict[str, Any] = RESOURCES["Table"]["Properties"]
 
 PREFIXES = ("/tools", "/mcp/tools")
-
-NOTHING = {"Ref": "AWS::NoValue"}
-Right = tuple[str, str]  # an action, and the partitions that it may touch
-READS: set[Right] = {
-    ("dynamodb:BatchGetItem", "*"),
-    ("dynamodb:GetItem", "*"),
-    ("dynamodb:Query", "*"),
-}
-WRITES: set[Right] = {
-    ("dynamodb:ConditionCheckItem", "*"),
-    ("dynamodb:DeleteItem", "*"),
-    ("dynamodb:PutItem", "*"),
-}
-LINKS: set[Right] = {("s3:GetObject", "*"), ("s3:PutObject", "*")}
-CLEARS_COPIES: set[Right] = {("s3:DeleteObject", "*"), ("s3:ListBucket", "*")}
-TAKES_UPLOADS: set[Right] = LINKS | CLEARS_COPIES
-COUNTS: Right = ("dynamodb:PutItem", "Q#*")
-ATTACHES: set[Right] = {("dynamodb:PutItem", "TH#*"), COUNTS}
-RIGHTS: dict[str, set[Right]] = {
-    "remember": READS | WRITES,
-    "recall": READS | ATTACHES,
-    "forget": READS | WRITES,
-    "restore_memory": READS | WRITES,
-    "list_memories": READS | ATTACHES,
-    "describe_scope": READS | ATTACHES,
-    "revise": READS | WRITES,
-    "close_loop": READS | WRITES,
-    "challenge": READS | WRITES,
-    "link": READS | WRITES,
-    "move_memories": READS | WRITES,
-    "erase_memory": READS | WRITES | CLEARS_COPIES,
-    "entities": READS | ATTACHES,
-    "memory_history": READS | ATTACHES,
-    "import_memory": READS | WRITES | TAKES_UPLOADS,
-    "export_memories": READS | LINKS | ATTACHES,
-    "delete_account": READS | WRITES | CLEARS_COPIES,
-    "share": READS | WRITES,
-    "unshare": READS | WRITES,
-    "manage_scope": READS | WRITES,
-    "manage_tokens": READS | WRITES,
-    "mcp": READS | WRITES | TAKES_UPLOADS,
-    "oauth": set(),
-    "indexer": READS | {("dynamodb:DeleteItem", "S#*"), ("sqs:SendMessage", "*")},
-    "tick": READS
-    | {("dynamodb:DeleteItem", "S#*")}
-    | {("dynamodb:DeleteItem", "SWEEP#*"), ("dynamodb:PutItem", "SWEEP#*")},
-}
-
-LOOKS: Right = ("es:ESHttpGet", "memories-*")
-SEARCHES: set[Right] = {LOOKS, ("es:ESHttpPost", "memories/_msearch")}
-ERASES: set[Right] = {LOOKS} | {
-    ("es:ESHttpPost", f"{alias}/{api}")
-    for alias in ("memories", "memories-building")
-    for api in ("_bulk", "_forcemerge")
-}
-DOMAIN_RIGHTS: dict[str, set[Right]] = {  # a request's method, and its path in the domain
-    "remember": SEARCHES,
-    "recall": SEARCHES,
-    "erase_memory": ERASES,
-    "delete_account": ERASES,
-    "mcp": SEARCHES | ERASES,
-    "indexer": ERASES
-    | {
-        ("es:ESHttpPost", "memories/_mget"),
-        ("es:ESHttpPost", "memories-building/_mget"),
-        ("es:ESHttpPut", "memories-first"),
-    },
-    "tick": ERASES
-    | SEARCHES
-    | {
-        ("es:ESHttpPost", "memories/_mget"),
-        ("es:ESHttpPost", "memories-building/_mget"),
-        ("es:ESHttpPut", "memories-first"),
-        ("es:ESHttpPut", "memories-*/_mapping"),
-    },
-}
 
 
 def test_the_checkout_is_what_is_served() -> None:
@@ -157,77 +81,7 @@ def test_the_schedule_ticks_every_quarter_of_an_hour() -> None:
     assert (schedule.function.name, schedule.every_s) == ("tick", 900)
 
 
-@pytest.mark.parametrize("function", sorted(RIGHTS))
-def test_a_function_has_the_rights_that_it_needs_and_no_other(function: str) -> None:
-    granted: set[Right] = set()
-    for policy in FUNCTIONS[function]["Policies"]:
-        for statement in policy.get("Statement", ()):
-            actions = listed(statement["Action"])
-            kept_in = {
-                "dynamodb": "Table.Arn",
-                "s3": "Artifacts.Arn",
-                "sqs": "IndexerParked.Arn",
-            }
-            services = {action.partition(":")[0] for action in actions}
-            assert all(kept_in[each] in str(statement["Resource"]) for each in services)
-            granted |= {(action, keys) for action in actions for keys in partitions(statement)}
-
-    assert granted == RIGHTS[function]
-    assert RIGHTS.keys() == FUNCTIONS.keys()
-
-
-def several(resources: Any) -> list[dict[str, str]]:
-    return cast("list[dict[str, str]]", resources if isinstance(resources, list) else [resources])
-
-
-@pytest.mark.parametrize("function", sorted(RIGHTS))
-def test_a_function_asks_a_domain_for_what_it_needs_alone(function: str) -> None:
-    granted: set[Right] = set()
-    for policy in FUNCTIONS[function]["Policies"]:
-        condition, search, otherwise = policy.get("If", (None, {"Statement": ()}, None))
-        if condition == "HasIdentity":
-            continue
-        assert condition is None or (condition, otherwise) == ("HasDomain", NOTHING)
-        for statement in search["Statement"]:
-            for resource in several(statement["Resource"]):
-                domain, _, path = resource["Sub"].partition("/")
-                assert domain == "${SearchStack.Outputs.Arn}"
-                granted.add((statement["Action"], path))
-
-    assert granted == DOMAIN_RIGHTS.get(function, set())
-
-
-def test_one_function_makes_clients_in_the_pool_and_nothing_else_there() -> None:
-    asking = {
-        name: policy["If"]
-        for name, one in FUNCTIONS.items()
-        for policy in one["Policies"]
-        if policy.get("If", ("",))[0] == "HasIdentity"
-    }
-
-    assert asking.keys() == {"oauth"}
-    _, allowed, otherwise = asking["oauth"]
-    (statement,) = allowed["Statement"]
-    assert statement["Action"] == [
-        "cognito-idp:CreateUserPoolClient",
-        "cognito-idp:ListUserPoolClients",
-    ]
-    assert statement["Resource"] == {"GetAtt": "IdentityStack.Outputs.UserPoolArn"}
-    assert otherwise == NOTHING
-
-
-def listed(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) else value
-
-
-def partitions(statement: dict[str, Any]) -> list[str]:
-    condition = statement.get("Condition")
-    if condition is None:
-        return ["*"]
-    return condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
-
-
-@pytest.mark.parametrize("function", sorted(RIGHTS))
+@pytest.mark.parametrize("function", sorted(FUNCTIONS))
 def test_a_function_keeps_its_logs_for_the_stated_time(function: str) -> None:
     group = FUNCTIONS[function]["LoggingConfig"]["LogGroup"]["Ref"]
 

@@ -110,3 +110,30 @@ def test_recall_falls_back_on_the_table_and_says_so(
     assert not ada.recalls("staging database").degraded
     client.indices.delete(index=f"at{node.server_port}-*")
     client.close()
+
+
+def test_an_index_that_is_not_filled_yet_is_no_failure_while_the_table_gives_all_there_is(
+    sqlite_table: SqliteTable, opensearch: OpenSearch
+) -> None:
+    engine = OpenSearchIndex(
+        opensearch,
+        model=HashingEmbedder.model,
+        dimensions=HashingEmbedder.dimensions,
+        name="unfilled",
+    )
+    ada = arrives(Ports(sqlite_table, FallbackIndex(engine, TableIndex(sqlite_table, limit=2))))
+    asked = "staging database"
+    first = ada.remembers("The staging database is rebuilt on Mondays")
+    assert not ada.recalls(asked).degraded  # there is no index at all
+    ada.indexed()
+    second = ada.remembers("The staging database is small")
+    ada.indexed()
+    assert not ada.recalls(asked).degraded
+    assert sorted(ada.finds(asked)) == sorted([first, second])
+
+    ada.remembers("The staging database has a copy")
+    ada.indexed()
+    found = ada.recalls(asked)
+    assert "not filled yet" in (found.degraded_reason or "")
+    assert "of which so many were searched" in (found.degraded_reason or "")
+    opensearch.indices.delete(index="unfilled-*")
