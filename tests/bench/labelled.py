@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,6 @@ class Told:
     created_at: int = 0
     superseded: bool = False
     supersedes: tuple[str, ...] = ()
-    ordinal: int | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Labelled:
-    """A set: its memories and questions, and the moment (milliseconds) at which they are asked."""
+    """A set: its memories and questions, and the moment (milliseconds) at which they are asked.
+
+    Those of a scope stand in the order of their writing.
+    """
 
     name: str
     memories: list[Told]
@@ -77,10 +78,10 @@ def read_engineering(folder: Path = ENGINEERING) -> Labelled:
                 each["day"] * DAY_MS,
                 superseded=each["id"] in dead,
                 supersedes=tuple(each.get("supersedes", ())),
-                ordinal=ordinal,
             )
             for scope in scopes
-            for ordinal, each in enumerate((each for each in told if each["project"] == scope), 1)
+            for each in told
+            if each["project"] == scope
         ],
         [
             Question(
@@ -115,12 +116,11 @@ def read_locomo(path: Path, first: int | None = None) -> Labelled:
 
 def _turns(raw: dict[str, Any], scope: str) -> Iterator[Told]:
     """An id is a turn's place in its conversation, so the scope is part of the memory's."""
-    ordinals = count(1)
     for name, turns in raw["conversation"].items():
         if re.fullmatch(r"session_\d+", name):
             for turn in turns:
                 text = f"{turn['speaker']}: {turn['text']}"
-                yield Told(f"{scope} {turn['dia_id']}", scope, text, ordinal=next(ordinals))
+                yield Told(f"{scope} {turn['dia_id']}", scope, text)
 
 
 def _questions(raw: dict[str, Any], scope: str, known: set[str]) -> Iterator[Question]:

@@ -146,6 +146,7 @@ class Gathered:
         self.get = table.get
         self.get_many = table.get_many
         self.query = table.query
+        self.keys = table.keys
         self.scrub = table.scrub
         self.view_lag_ms = table.view_lag_ms
 

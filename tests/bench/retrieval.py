@@ -18,7 +18,7 @@ for 20, over the local index and over OpenSearch (`make tools`), and says how fa
 
 import argparse
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, product
 from pathlib import Path
@@ -39,7 +39,7 @@ from tests.records import meta
 from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.adapters.onnx import OnnxEmbedder
 from zero_memory.memory.canonical import canonical
-from zero_memory.memory.model import Meta
+from zero_memory.memory.model import FOLLOWED, Meta
 from zero_memory.ports.embedder import Embedder
 from zero_memory.ports.search_index import (
     IndexDocument,
@@ -109,7 +109,7 @@ def _document(embedder: Embedder, told: Told, now: int) -> IndexDocument:
 def ask(index: SearchIndex, embedder: Embedder, labelled: Labelled) -> list[Asked]:
     """The candidates of each question."""
     asked: list[Asked] = []
-    metas = {each.memory_id: _meta(each) for each in labelled.memories}
+    metas = dict(_metas(labelled.memories))
     for question in labelled.questions:
         vector = embedder.embed_query(canonical(question.text))
         tokens = query_tokens(question.text)
@@ -126,14 +126,22 @@ def ask(index: SearchIndex, embedder: Embedder, labelled: Labelled) -> list[Aske
     return asked
 
 
-def _meta(told: Told) -> Meta:
-    return meta(
-        told.memory_id,
-        scope=told.scope,
-        kind=told.kind,
-        created_at=told.created_at,
-        ordinal=told.ordinal,
-    )
+def _metas(memories: Sequence[Told]) -> Iterator[tuple[str, Meta]]:
+    """The records by their ids, written in this order."""
+    last: dict[str, tuple[str, ...]] = {}
+    for told in memories:
+        follows = last.get(told.scope, ())
+        yield (
+            told.memory_id,
+            meta(
+                told.memory_id,
+                scope=told.scope,
+                kind=told.kind,
+                created_at=told.created_at,
+                follows=follows,
+            ),
+        )
+        last[told.scope] = (told.memory_id, *follows)[:FOLLOWED]
 
 
 def found(asked: Asked, ranking: Ranking, k: int, now: int) -> int:

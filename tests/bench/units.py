@@ -61,6 +61,13 @@ class CountingTable:
         self._read(sum(size(each) for each in page.records), consistent=not indexed)
         return page
 
+    def keys(self, record: type[object], *parts: str, **how: Any) -> Page[str]:
+        page = self.table.keys(record, *parts, **how)
+        # A query costs what it reads, however little of that it answers.
+        sizes = [_size(self.table.get(record, *parts, each)) for each in page.records]
+        self._read(sum(sizes), consistent=True)
+        return page
+
     def transact(self, actions: Sequence[Action]) -> None:
         self.table.transact(actions)
         planned = steps(actions)

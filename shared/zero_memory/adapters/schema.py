@@ -248,6 +248,10 @@ class Span:
         """The fields that a record of this span has from its keys."""
         return {**self.known, **self.pattern.sort.values(sk)}
 
+    def last_part(self, sk: str) -> str:
+        """The last key part of the record behind a sort key, which must hold it as it is."""
+        return self.pattern.sort.values(sk)[self.pattern.parts[-1]]
+
     def next(self, last: str | None) -> str | None:
         """What continues behind the sort key `last`; None there: this partition is read."""
         if self.shard is None:

@@ -14,7 +14,7 @@ import msgspec
 
 from zero_memory.adapters import limits
 from zero_memory.adapters.items import Attributes, Step, decode, steps
-from zero_memory.adapters.schema import EXPIRY, Address, located, span_of
+from zero_memory.adapters.schema import EXPIRY, Address, Span, located, span_of
 from zero_memory.ports.table import (
     Absent,
     Action,
@@ -215,6 +215,30 @@ class SqliteTable:
     ) -> Page[R]:
         """See the port."""
         span = span_of(record, parts, after=after, since=since, until=until, limit=limit)
+        rows, behind = self._page(span, limit, newest_first=newest_first)
+        found = (_record_of(record, span.fields(key), document) for key, document in rows)
+        return Page(tuple(found), behind)
+
+    def keys(
+        self,
+        record: type[object],
+        *parts: str,
+        after: str | None = None,
+        limit: int = 100,
+        newest_first: bool = False,
+    ) -> Page[str]:
+        """See the port."""
+        span = span_of(record, parts, after=after, since=None, until=None, limit=limit)
+        rows, behind = self._page(span, limit, newest_first=newest_first, keys_only=True)
+        return Page(tuple(span.last_part(key) for key, _ in rows), behind)
+
+    def _page(
+        self, span: Span, limit: int, *, newest_first: bool, keys_only: bool = False
+    ) -> tuple[Sequence[tuple[str, bytes]], str | None]:
+        """Sort keys and documents of a span's next page, and what continues behind it.
+
+        With `keys_only` the documents stay unread, and are empty.
+        """
         view = span.pattern.index
         sk, keys = ("view_sk", [view, span.pk]) if view else ("sk", [span.pk])
         where = "name = ? AND view_pk = ?" if view else "pk = ?"
@@ -222,8 +246,9 @@ class SqliteTable:
         if span.after is not None:
             where += f" AND {sk} {beyond} ?"
             keys.append(span.after)
+        document = "x''" if keys_only else "document"
         statement = (
-            f"SELECT {sk}, document FROM {'views' if view else 'items'}"  # noqa: S608 - own names
+            f"SELECT {sk}, {document} FROM {'views' if view else 'items'}"  # noqa: S608 - own names
             f" WHERE {where} AND {sk} BETWEEN ? AND ?"
             f" ORDER BY {sk} {'DESC' if newest_first else 'ASC'} LIMIT ?"
         )
@@ -232,10 +257,7 @@ class SqliteTable:
                 statement, (*keys, span.lower, span.upper, limit + 1)
             ).fetchall()
         more = len(rows) > limit
-        return Page(
-            tuple(_record_of(record, span.fields(key), document) for key, document in rows[:limit]),
-            span.next(rows[limit - 1][0] if more else None),
-        )
+        return rows[:limit], span.next(rows[limit - 1][0] if more else None)
 
     def transact(self, actions: Sequence[Action]) -> None:
         """See the port."""

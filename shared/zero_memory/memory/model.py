@@ -14,6 +14,9 @@ LOOP_KINDS: frozenset[Kind] = frozenset(("task", "open-question"))
 Timeline = Literal["knowledge", "loops", "episodes"]
 TIMELINES: tuple[Timeline, ...] = get_args(Timeline)
 
+FOLLOWED = 2
+"""How many memories a later one names as written right before it."""
+
 AUTHORITY_PROVISIONAL = 0
 AUTHORITY_AGENT = 1
 AUTHORITY_HUMAN = 2
@@ -57,8 +60,8 @@ class Meta:
     SHA-256 of kind and canonical text, `folded` that of kind and folded text. `timeline` is set
     while the memory is live. `thread` is the conversation's token as the writer echoed it.
     `conversation` names principal and conversation of birth. `shared_to` holds the other scopes
-    whose readers may read it. `dispute` names the open dispute about it. `ordinal` counts the
-    memories written to the scope of its birth; writers at one moment may take the same number.
+    whose readers may read it. `dispute` names the open dispute about it. `follows` names the
+    memories that were written right before it in its scope or its file, the nearest first.
     """
 
     memory_id: str
@@ -85,7 +88,7 @@ class Meta:
     checked_at: int | None = None
     shared_to: tuple[str, ...] = ()
     dispute: str | None = None
-    ordinal: int | None = None
+    follows: tuple[str, ...] = ()
 
     @property
     def live(self) -> bool:

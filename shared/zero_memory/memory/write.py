@@ -23,6 +23,7 @@ from zero_memory.memory.lifecycle import Change, LinkStep, audit, invalidate
 from zero_memory.memory.model import (
     AUTHORITY_AGENT,
     AUTHORITY_PROVISIONAL,
+    FOLLOWED,
     LOOP_KINDS,
     AnswerPointer,
     AuditRecord,
@@ -75,6 +76,8 @@ class Draft:
     `source_json` is their `source` as JSON text. `gesture` is what the audit calls the end of a
     superseded memory; `all_or_none` fails the write unless all of them end. `inherited_links` and
     `shared_to` come from a predecessor, whatever the caller may see of their targets and scopes.
+    `follows` are the memories that it stands behind, the nearest first; None: what was written last
+    in its scope.
     """
 
     content: str
@@ -93,6 +96,7 @@ class Draft:
     all_or_none: bool = False
     inherited_links: tuple[tuple[LinkType, str], ...] = ()
     shared_to: tuple[str, ...] = ()
+    follows: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -142,12 +146,12 @@ class Written:
 
 @dataclass(frozen=True)
 class _Findings:
-    """What the table says of a draft: who says the same, what its targets are, what came last."""
+    """What the table says of a draft: who says the same, what its targets are, what it follows."""
 
     exact: Meta | None
     same_wording: tuple[Meta, ...]
     targets: Mapping[str, Meta | None]
-    newest: Meta | None
+    follows: tuple[str, ...]
 
 
 def must_fit(kind: Kind, content: str) -> None:
@@ -259,11 +263,13 @@ def _look(table: Table, submission: Submission) -> _Findings:
         limit=_WORDINGS_READ,
         newest_first=True,
     ).records
-    newest = table.query(SearchRecord, to.scope, limit=1, newest_first=True).records
+    follows = draft.follows
+    if follows is None:
+        # By their keys alone: who can't be read must not keep others from being written.
+        follows = table.keys(SearchRecord, to.scope, limit=FOLLOWED, newest_first=True).records
     linked = {target for _, target in draft.links}
     wanted = {
         *([claim.memory_id] if claim else []),
-        *(record.memory_id for record in newest),
         *(wording.memory_id for wording in wordings),
         *draft.supersedes,
         *linked,
@@ -284,7 +290,7 @@ def _look(table: Table, submission: Submission) -> _Findings:
             if meta is not None and meta.live and visible(meta.scope, meta.shared_to, read_set)
         ),
         targets={target: metas[target] for target in draft.supersedes},
-        newest=metas[newest[0].memory_id] if newest else None,
+        follows=follows[:FOLLOWED],
     )
 
 
@@ -420,7 +426,6 @@ def _create(
         source_json=draft.source_json,
     )
     inline = len(msgspec.json.encode(body)) <= INLINE_BODY_BYTES
-    last = findings.newest.ordinal if findings.newest else None
     meta = Meta(
         memory_id=memory_id,
         scope=to.scope,
@@ -441,7 +446,7 @@ def _create(
         thread=to.thread,
         body=body if inline else None,
         shared_to=draft.shared_to,
-        ordinal=1 + (last or 0),
+        follows=findings.follows,
     )
     birth = Change(None, meta, "remember")
     actions = effects(birth, _audit(submission, birth, now))

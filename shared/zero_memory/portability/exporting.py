@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TypeVar
 
 from zero_memory.memory.ages import timestamp
@@ -154,8 +155,11 @@ def _portable(table: Table, access: Access, batch: Sequence[_Loaded]) -> Iterato
     audits = [record for loaded in batch for record in loaded.audits or ()]
     targets = [link.target for loaded in batch for link in loaded.links]
     targets += [each for loaded in batch if (each := loaded.memory.meta.superseded_by) is not None]
+    targets += [each for loaded in batch for each in loaded.memory.meta.follows]
     targets += [target for record in audits for target in targets_of(record)]
-    names = names_for(table, access, principals, audits, hidden_targets(table, access, targets))
+    here = {loaded.memory.meta.memory_id for loaded in batch}
+    hidden = hidden_targets(table, access, [each for each in targets if each not in here])
+    names = names_for(table, access, principals, audits, hidden)
     for loaded in batch:
         yield _exported(loaded, names)
 
@@ -206,7 +210,7 @@ def _exported(loaded: _Loaded, names: Names) -> Portable:
         shared_to=tuple(names.scope(each) for each in meta.shared_to),
         thread=meta.thread,
         conversation=_token(meta.conversation, meta.author),
-        ordinal=meta.ordinal,
+        follows=tuple(takewhile(lambda each: each not in names.hidden, meta.follows)),
         source=json.loads(body.source_json) if body.source_json is not None else None,
         original=body.original,
         content=body.content,

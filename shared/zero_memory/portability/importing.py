@@ -20,7 +20,7 @@ from zero_memory.contracts.model import MAX_ENTITIES, MAX_SUPERSEDES
 from zero_memory.memory.canonical import digest
 from zero_memory.memory.guard import refuse_secrets, text_leaves
 from zero_memory.memory.ledger import ImportedSection, ImportEntry, import_path
-from zero_memory.memory.model import KINDS, Meta, Passage
+from zero_memory.memory.model import FOLLOWED, KINDS, Meta, Passage
 from zero_memory.memory.reading import load_visible, with_bodies
 from zero_memory.memory.write import Destination, Draft, Submission, must_fit, remember
 from zero_memory.portability.destinations import Destinations
@@ -88,8 +88,11 @@ class Importer:
     read_passage: Callable[[str], Passage]
     carried: Callable[[Portable, str], Passage | None]
 
-    def import_source(self, source: Source) -> Imported:
-        """Import one source, or say why not. Other sources never suffer from it."""
+    def import_source(self, source: Source, behind: Sequence[str] = ()) -> Imported:
+        """Import one source, or say why not. Other sources never suffer from it.
+
+        `behind` are the memories of what comes before it, the last one last.
+        """
         try:
             if self._is_late():
                 return Imported(source.path, "deferred")
@@ -102,7 +105,7 @@ class Importer:
                 return self._exported(source, read_file(file))
             # The whole file, before anything of it reaches a model, the index or the table.
             refuse_secrets([("text", source.text)])
-            return self._notes(source, file)
+            return self._notes(source, file, behind)
         except Refusal as refusal:
             return Imported(source.path, "refused", refusal=refusal)
 
@@ -145,10 +148,11 @@ class Importer:
             ),
             parts=[Section("", memory.content)],
             replaces=(here.memory_id,),
+            behind=here.follows[::-1],
         )
         return replace(imported, path=source.path)
 
-    def _notes(self, source: Source, file: Fronted | None) -> Imported:
+    def _notes(self, source: Source, file: Fronted | None, behind: Sequence[str]) -> Imported:
         fields = file.fields if file is not None else {}
         kind = fields.get("kind")
         draft = Draft(
@@ -158,7 +162,7 @@ class Importer:
             language=_language(fields.get("language")),
         )
         parts = sections(source.text if file is None else file.body)
-        return self._write(source, to=self.notes_to(), draft=draft, parts=parts)
+        return self._write(source, to=self.notes_to(), draft=draft, parts=parts, behind=behind)
 
     def _write(
         self,
@@ -168,6 +172,7 @@ class Importer:
         draft: Draft,
         parts: Sequence[Section],
         replaces: Sequence[str] = (),
+        behind: Sequence[str] = (),
     ) -> Imported:
         """Write the sections of a file that the ledger does not know as they are."""
         if len(parts) > _SECTIONS:
@@ -199,9 +204,11 @@ class Importer:
                 if same is not None:
                     results.append((same, "unchanged"))
                     continue
+                came = [*behind, *(section.memory_id for section, _ in results)][-FOLLOWED:]
+                placed = replace(draft, follows=tuple(reversed(came)))
                 results.append(
                     self._section(
-                        part, source=source, to=to, draft=draft, before=before, replaces=replaces
+                        part, source=source, to=to, draft=placed, before=before, replaces=replaces
                     )
                 )
         finally:

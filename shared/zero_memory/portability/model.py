@@ -14,6 +14,7 @@ from zero_memory.contracts.kinds import AuthorKind, Kind, LinkType
 from zero_memory.contracts.model import MAX_CONTENT_CHARACTERS, MAX_ENTITIES
 from zero_memory.memory.lifecycle import MAX_LIVES
 from zero_memory.memory.linking import MAX_LINKS_OF_A_MEMORY
+from zero_memory.memory.model import FOLLOWED
 from zero_memory.memory.sharing import MAX_SHARED_TO
 
 FORMAT = 1
@@ -105,8 +106,8 @@ class Portable(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     """One memory as files hold it; `past` and `vectors` are in JSON Lines only.
 
     `valid_from` is left out when it is the birth, `authority` and `author_kind` when they are
-    those of an agent's own writing. `conversation` is the token that the writer echoed. `ordinal`
-    counts the memories of the scope that it was written to.
+    those of an agent's own writing. `conversation` is the token that the writer echoed. `follows`
+    are the memories that were written right before it, the nearest first.
     """
 
     zero_memory: Literal[1]
@@ -130,7 +131,7 @@ class Portable(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     shared_to: Annotated[tuple[_Name, ...], Limit(max_length=MAX_SHARED_TO)] = ()
     thread: _Name | None = None
     conversation: _Name | None = None
-    ordinal: Annotated[int, Limit(ge=1)] | None = None
+    follows: Annotated[tuple[_MemoryId, ...], Limit(max_length=FOLLOWED)] = ()
     source: dict[str, Any] | None = None
     original: _Content | None = None
     content: _Content

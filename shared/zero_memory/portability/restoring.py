@@ -187,7 +187,7 @@ def _rebuilt(
             if each.role != "reader" and each.scope != scope.scope
         ),
         dispute=memory.past.dispute if memory.past else None,
-        ordinal=memory.ordinal,
+        follows=memory.follows,
     )
     return meta, body
 

@@ -145,6 +145,20 @@ class Table(Protocol):
         """
         ...
 
+    def keys(
+        self,
+        record: type[object],
+        *parts: str,
+        after: str | None = None,
+        limit: int = 100,
+        newest_first: bool = False,
+    ) -> Page[str]:
+        """One page of a collection by the last key part of each record, which must be there as is.
+
+        Pages as `query`, but the records themselves are not read: one that can't be is listed too.
+        """
+        ...
+
     def transact(self, actions: Sequence[Action]) -> None:
         """All of these, or nothing: at most 100 actions, each address once.
 

@@ -1,6 +1,7 @@
 """The tool `import_memory`."""
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 from ulid import ULID
@@ -61,12 +62,14 @@ def run(services: Services, caller: Caller, arguments: ImportArguments) -> Impor
     if arguments.open_upload:
         return ImportResult(slot=_slot(services, caller), session=standing.state())
     importer, target = _importer(services, caller, arguments, standing, started + BUDGET_MS)
-    items = arguments.items or ()
+    imported: list[Imported] = []
+    # What stands next to each other in a call belongs together, and with no other call's.
+    behind: list[str] = []
+    for number, item in enumerate(arguments.items or (), 1):
+        imported.append(_one(services, caller, importer, item, number=number, behind=behind))
+        behind += imported[-1].ids
     return ImportResult(
-        items=[
-            _answer(_one(services, caller, importer, item, number))
-            for number, item in enumerate(items, 1)
-        ],
+        items=[_answer(each) for each in imported],
         routing_reason=target.reason if target else None,
         session=standing.state(),
     )
@@ -121,7 +124,13 @@ def _importer(
 
 
 def _one(
-    services: Services, caller: Caller, importer: Importer, item: ImportItem, number: int
+    services: Services,
+    caller: Caller,
+    importer: Importer,
+    item: ImportItem,
+    *,
+    number: int,
+    behind: Sequence[str],
 ) -> Imported:
     try:
         # An exported file ends with its memory's id, which would complete a title like `sk-…`.
@@ -133,7 +142,7 @@ def _one(
         text = _text(services, caller, item)
     except Refusal as refusal:
         return Imported(item.path, "refused", refusal=refusal)
-    imported = importer.import_source(Source(item.path, text, _format(item)))
+    imported = importer.import_source(Source(item.path, text, _format(item)), behind)
     if item.upload is not None and imported.status != "deferred":
         services.artifacts.delete(item.upload)
     return imported

@@ -1,5 +1,6 @@
 """The write path: what is stored, what is absorbed, what is retired."""
 
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -84,14 +85,28 @@ def test_everything_that_finds_a_memory_is_written_with_it(ada: Someone):
     assert meta.owner == ada.person
 
 
-def test_the_memories_of_a_scope_are_counted_in_the_order_of_their_writing(ada: Someone):
+def test_a_memory_names_those_that_were_written_right_before_it_in_its_scope(ada: Someone):
     elsewhere = ada.at(ada.project("shop"))
-    ordinals: list[int | None] = []
-    for number in range(3):
+    written: list[str] = []
+    for number in range(4):
         cast("ManualClock", ada.clock).advance(seconds=1)
-        ordinals.append(ada.meta(ada.knows(f"Fact {number}")).ordinal)
+        written.append(ada.knows(f"Fact {number}"))
         elsewhere.knows(f"Fact {number}")
-    assert ordinals == [1, 2, 3]
+    first, second, third, _ = written
+    follows = [ada.meta(each).follows for each in written]
+    assert follows == [(), (first,), (second, first), (third, second)]
+
+
+def test_a_memory_that_cannot_be_read_keeps_no_other_from_being_written(ada: Someone):
+    odd: Any = "odd"
+    memory_id, scope = ada.knows("The newest"), ada.scope.scope
+    ada.table.transact(
+        [
+            Put(replace(ada.meta(memory_id), kind=odd)),
+            Put(SearchRecord(scope, memory_id, passage=odd)),
+        ]
+    )
+    assert ada.meta(ada.knows("The next")).follows == (memory_id,)
 
 
 def test_a_text_of_many_windows_says_how_many(ada: Someone):

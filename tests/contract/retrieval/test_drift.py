@@ -58,6 +58,11 @@ class CountingTable:
         self.read += max(len(page.records), 1)
         return page
 
+    def keys(self, record: type[object], *parts: str, **how: Any) -> Page[str]:
+        page = self._table.keys(record, *parts, **how)
+        self.read += max(len(page.records), 1)
+        return page
+
 
 class Home:
     """An agent's home, whose index can be harmed."""

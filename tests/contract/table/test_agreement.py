@@ -179,6 +179,22 @@ class Homes(RuleBasedStateMachine):
 
         self._both(pages)
 
+    @rule(scope=SCOPES, limit=st.integers(1, 3), newest_first=st.booleans())
+    def list_keys(self, scope: str, limit: int, newest_first: bool) -> None:
+        def keys(home: Table) -> list[str]:
+            found: list[str] = []
+            after: str | None = None
+            while True:
+                page = home.keys(
+                    PendingMarker, scope, after=after, limit=limit, newest_first=newest_first
+                )
+                found += page.records
+                after = page.next
+                if after is None:
+                    return found
+
+        self._both(keys)
+
     @rule()
     def list_scopes(self) -> None:
         self._both(lambda home: home.query(Scope).records)

@@ -255,6 +255,41 @@ def test_pages_follow_each_other_in_order_without_gap_or_repeat(
     assert found == (markers(10)[::-1] if newest_first else markers(10))
 
 
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_keys_are_paged_as_the_records_are(table: Table, newest_first: bool):
+    put(table, *markers(10))
+    found: list[str] = []
+    page = table.keys(PendingMarker, "scp_1", limit=3, newest_first=newest_first)
+    while page.next is not None:
+        found += page.records
+        page = table.keys(
+            PendingMarker, "scp_1", after=page.next, limit=3, newest_first=newest_first
+        )
+    found += page.records
+    names = [each.memory_id for each in markers(10)]
+    assert found == (names[::-1] if newest_first else names)
+    assert table.keys(PendingMarker, "scp_2").records == ()
+
+
+def test_the_keys_of_a_directory_are_listed_over_all_its_parts(table: Table):
+    scopes = [f"scp_{number}" for number in range(20)]
+    put(table, *(Scope(scope, f"proj.{scope}", "project", "p_1", 1) for scope in scopes))
+    found: list[str] = []
+    page = table.keys(Scope, limit=7)
+    while page.next is not None:
+        found += page.records
+        page = table.keys(Scope, after=page.next, limit=7)
+    assert sorted([*found, *page.records]) == sorted(scopes)
+
+
+def test_the_key_of_what_cannot_be_read_is_listed_too(table: Table):
+    odd: Any = "odd"
+    put(
+        table, SearchRecord("scp_1", "mem_1", odd), SearchRecord("scp_1", "mem_2", Passage("m", ()))
+    )
+    assert table.keys(SearchRecord, "scp_1").records == ("mem_1", "mem_2")
+
+
 def test_a_page_continues_where_it_was_left_though_that_record_is_gone(table: Table):
     put(table, *markers(10))
     for newest_first, expected in ((False, markers(10)[4:]), (True, markers(10)[5::-1])):
