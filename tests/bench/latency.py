@@ -422,7 +422,7 @@ class Footprint:
 
 def footprint(home: Home, service: Service) -> Footprint:
     """What the service takes now, as Linux tells it."""
-    resident = {"service": _resident(service.ready["pid"])}
+    resident = {"service": resident_bytes(service.ready["pid"])}
     disk = {
         "table": sum(each.stat().st_size for each in home.folder.glob("table.sqlite3*")),
         "index": sum(each.stat().st_size for each in (home.folder / "index").glob("*")),
@@ -432,7 +432,7 @@ def footprint(home: Home, service: Service) -> Footprint:
         told = stats.indices.stats(metric="store")
         disk["index"] = told["_all"]["primaries"]["store"]["size_in_bytes"]
         (node,) = stats.nodes.info(metric="process")["nodes"].values()
-        resident["node"] = _resident(node["process"]["id"])
+        resident["node"] = resident_bytes(node["process"]["id"])
         stats.close()
     return Footprint(resident, disk)
 
@@ -444,7 +444,7 @@ def processor_seconds(pid: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def _resident(pid: int) -> tuple[int, int]:
+def resident_bytes(pid: int) -> tuple[int, int]:
     """Anonymous memory and mapped files, in bytes."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     own, files = (

@@ -6,6 +6,7 @@ import os
 import sys
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import islice
 
 from zero_memory.client.arguments import path_of, print_json
 from zero_memory.client.connection import Connection, find_connection
@@ -30,9 +31,14 @@ _IGNORE = ".zero-memory-ignore"
 
 
 class Item:
-    """One file of Markdown, or one line of JSON Lines, as the service takes it."""
+    """One file of Markdown, or one line of JSON Lines, as the service takes it.
 
-    def __init__(self, path: str, text: str, form: str) -> None:
+    `number` is its place among all that is imported, `size` how many bytes it has there.
+    """
+
+    def __init__(self, path: str, text: str, form: str, *, number: int, size: int) -> None:
+        self.number = number
+        self.size = size
         self.path = path
         self.text = text
         self.form = form
@@ -96,8 +102,9 @@ def main(arguments: "Sequence[str]") -> int:
         "kind": chosen.kind,
     }
     report = Report()
-    items = [item for path in chosen.paths for item in _items(path_of(path), report)]
-    _import(connection, where, items, report)
+    paths = [path_of(path) for path in chosen.paths]
+    size = sum(_size(file) for path in paths for file in _files(path))
+    _import(connection, where, _items(paths, report), size, report)
     _tell(report, as_json=chosen.json)
     return REFUSED if report.refused else 0
 
@@ -113,42 +120,55 @@ def _tell(report: Report, *, as_json: bool) -> None:
     print(", ".join(counts) or "Nothing to import.")
 
 
-def _items(path: str, report: Report) -> "Iterator[Item]":
-    if not os.path.exists(path):
-        raise Failure(f"There is no {_shown(path)}.", exit_code=USAGE)
-    for file in _files(path) if os.path.isdir(path) else [path]:
-        try:
-            name = os.fsencode(_name(file)).decode()
-        except UnicodeDecodeError:
-            report.refuse(_shown(file), "its name is not valid UTF-8")
-            continue
-        if os.path.exists(file) and not os.path.isfile(file):  # a pipe or a device has no end
-            report.refuse(name, "not a file")
-            continue
-        try:
-            with open(file, encoding="utf-8", newline="") as opened:
-                text = opened.read()
-        except UnicodeDecodeError:
-            report.refuse(name, "not valid UTF-8")
-            continue
-        except OSError as error:
-            report.refuse(name, error.strerror or "not readable")
-            continue
-        if not file.endswith(".jsonl"):
-            yield Item(name, text, "markdown")
-            continue
-        for number, line in enumerate(text.split("\n"), start=1):
-            if line.strip():
-                yield Item(f"{name}#{number}", line, "jsonl")
+def _items(paths: "Sequence[str]", report: Report) -> "Iterator[Item]":
+    """Everything there is, in order, read as it is needed: a home may be larger than a memory."""
+    number = 0
+    for file in (file for path in paths for file in _files(path)):
+        form = "jsonl" if file.endswith(".jsonl") else "markdown"
+        for path, content in _contents(file, report):
+            try:
+                text = content.decode()
+            except UnicodeDecodeError:
+                report.refuse(path, "not valid UTF-8")
+                continue
+            if text.strip() or form == "markdown":
+                number += 1
+                yield Item(path, text, form, number=number, size=len(content))
+
+
+def _contents(file: str, report: Report) -> "Iterator[tuple[str, bytes]]":
+    """A file under its name, or the lines of one of JSON Lines under theirs."""
+    try:
+        name = os.fsencode(_name(file)).decode()
+    except UnicodeDecodeError:
+        report.refuse(_shown(file), "its name is not valid UTF-8")
+        return
+    if os.path.exists(file) and not os.path.isfile(file):  # a pipe or a device has no end
+        report.refuse(name, "not a file")
+        return
+    try:
+        with open(file, "rb") as opened:
+            if not file.endswith(".jsonl"):
+                yield name, opened.read()
+                return
+            for number, line in enumerate(opened, start=1):
+                yield f"{name}#{number}", line
+    except OSError as error:
+        report.refuse(name, error.strerror or "not readable")
 
 
 def _shown(path: str) -> str:
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
-def _files(folder: str) -> "Iterator[str]":
-    """The files below a folder, in order; hidden and ignored folders are left out."""
-    for below, folders, files in os.walk(folder):
+def _files(path: str) -> "Iterator[str]":
+    """A file, or those below a folder, in order; hidden and ignored folders are left out."""
+    if not os.path.exists(path):
+        raise Failure(f"There is no {_shown(path)}.", exit_code=USAGE)
+    if not os.path.isdir(path):
+        yield path
+        return
+    for below, folders, files in os.walk(path):
         if _IGNORE in files:
             folders.clear()
             continue
@@ -156,6 +176,14 @@ def _files(folder: str) -> "Iterator[str]":
         for name in sorted(files):
             if name.endswith(_ENDINGS) and not name.startswith("."):
                 yield os.path.join(below, name)
+
+
+def _size(file: str) -> int:
+    """Its bytes; 0 where that can't be known, which is told when it is read."""
+    try:
+        return os.stat(file).st_size
+    except OSError:
+        return 0
 
 
 def _name(file: str) -> str:
@@ -166,37 +194,58 @@ def _name(file: str) -> str:
 
 
 def _import(
-    connection: Connection, where: "dict[str, Any]", items: list[Item], report: Report
+    connection: Connection,
+    where: "dict[str, Any]",
+    items: "Iterator[Item]",
+    size: int,
+    report: Report,
 ) -> None:
     """Import everything, several calls at a time, so that every core of the service embeds.
 
-    The first call goes alone, since it may make the project that all others then find.
+    The first call goes alone, since it may make the project that all others then find. `size` is
+    how many bytes there are.
     """
-    progress = Progress("importing", len(items))
-    left = deque(items)
+    progress = Progress("importing", size)
+    left: deque[Item] = deque()
     calls: set[Future[list[tuple[Item, dict[str, str]]]]] = set()
-    done, at_once = 0, 1
+    done = read = 0
+    at_once = 1
     with ThreadPoolExecutor(CALLS_AT_ONCE) as pool:
-        while left or calls:
-            progress.show(done)
-            while left and len(calls) < at_once:
-                calls.add(pool.submit(_send, connection, where, _batch(left)))
+        while True:
+            while len(calls) < at_once and (batch := _batch(left, items)):
+                calls.add(pool.submit(_send, connection, where, batch))
+            if not calls:
+                break
+            progress.show(done, read)
             answered, calls = wait(calls, return_when=FIRST_COMPLETED)
             at_once = CALLS_AT_ONCE
             for each in answered:
-                results = each.result()
-                put_off = [item for item, result in results if not report.add(item, result)]
-                done += len(results) - len(put_off)
+                put_off: list[Item] = []
+                for item, result in each.result():
+                    if report.add(item, result):
+                        done += 1
+                        read += item.size
+                    else:
+                        put_off.append(item)
                 left.extendleft(reversed(put_off))
     progress.end()
 
 
-def _batch(left: "deque[Item]") -> list[Item]:
-    """Take what the next call holds."""
-    batch = [left.popleft()]
-    size = batch[0].call_bytes
-    while left and len(batch) < MOST_ITEMS and size + left[0].call_bytes <= MOST_BYTES:
+def _batch(left: "deque[Item]", coming: "Iterator[Item]") -> list[Item]:
+    """Take what the next call holds, none when there is nothing more.
+
+    They stand next to each other where they come from: what a call brings belongs together.
+    """
+    batch: list[Item] = []
+    size = 0
+    while len(batch) < MOST_ITEMS:
+        if not left:
+            left.extend(islice(coming, 1))
+        if not left or (batch and left[0].number != batch[-1].number + 1):
+            break
         size += left[0].call_bytes
+        if batch and size > MOST_BYTES:
+            break
         batch.append(left.popleft())
     return batch
 

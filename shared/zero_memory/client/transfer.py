@@ -84,7 +84,7 @@ def _opened(request: urllib.request.Request) -> "Any":
 
 
 class Progress:
-    """A bar on standard error, where that is a terminal."""
+    """A bar on standard error, where that is a terminal; `total` is all there is to go through."""
 
     def __init__(self, what: str, total: int | None = None) -> None:
         self._what = what
@@ -92,22 +92,22 @@ class Progress:
         self._shown = sys.stderr.isatty()
         self._started = time.monotonic()
 
-    def show(self, done: int) -> None:
-        """Say how far it is, and how long the rest takes at this pace."""
+    def show(self, done: int, behind: int = 0) -> None:
+        """Say how many are done, how much of the total that is, and how long the rest takes."""
         if not self._shown:
             return
         if self._total is None:
             text = f"{self._what} {done:,}"
         else:
-            filled = _WIDTH * done // max(self._total, 1)
-            bar = "#" * filled + "." * (_WIDTH - filled)
-            text = f"{self._what} [{bar}] {done:,}/{self._total:,}{self._left(done)}"
+            share = min(behind / max(self._total, 1), 1)
+            bar = "#" * int(_WIDTH * share)
+            text = f"{self._what} [{bar:.<{_WIDTH}}] {share:.0%}, {done:,} done{self._left(share)}"
         _draw(f"\r{text}\x1b[K")
 
-    def _left(self, done: int) -> str:
-        if not done or self._total is None:
+    def _left(self, share: float) -> str:
+        if not share:
             return ""
-        seconds = (time.monotonic() - self._started) / done * (self._total - done)
+        seconds = (time.monotonic() - self._started) * (1 - share) / share
         return f", {seconds / 60:.0f} min left" if seconds >= _LONG_S else ""
 
     def end(self) -> None:
