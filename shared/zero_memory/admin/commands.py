@@ -153,7 +153,7 @@ def _run(composition: Composition, asked: argparse.Namespace) -> int:
 
 
 def _reindex(composition: Composition, asked: argparse.Namespace) -> int:
-    """Build the index anew, saying how far it is; 1 when it refused memories, which are named."""
+    """Build the index anew, saying how far it is; 1 when memories are left out, which are named."""
     table = composition.table
     delivered = table.acknowledged() if isinstance(table, SqliteTable) else 0
     done = Progress()
@@ -192,7 +192,7 @@ def _tell(done: Progress, asked: argparse.Namespace, *, finished: bool) -> None:
         flush=True,
     )
     if finished and done.refused:
-        print(f"The index refuses {', '.join(done.refused)}; recall does not find these.")
+        print(f"Not indexed: {', '.join(done.refused)}. Recall does not find these.")
 
 
 def _act(composition: Composition, asked: argparse.Namespace) -> None:

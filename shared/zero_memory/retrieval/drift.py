@@ -5,7 +5,6 @@ put back from a copy, a record of the stream was lost, or the table was restored
 is found by comparing the two in both directions, from where the last run stopped.
 """
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -23,13 +22,11 @@ from zero_memory.ports.table import (
     TableUnavailable,
     ref,
 )
-from zero_memory.retrieval.indexing import index_each
+from zero_memory.retrieval.indexing import apart, index_each
 from zero_memory.scopes.model import Scope
 
 _AT_ONCE = 250
 _KEPT_S = 90 * 24 * 3_600
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -39,7 +36,8 @@ class Drift:
     The index had lost memories, held them at another revision than the table (`stale`), or held
     what the table has erased. Changes that the stream may still bring count as none of these;
     `indexed` has them too, as they are in the index now, for `settle_markers`. `finished` says
-    whether the run came to the end, and the next one begins anew.
+    whether the run came to the end, and the next one begins anew. `away` is what ended it before
+    its limit: index or table did not answer.
     """
 
     lost: list[str] = field(default_factory=list[str])
@@ -49,6 +47,7 @@ class Drift:
     indexed: list[Meta] = field(default_factory=list[Meta])
     compared: int = 0
     finished: bool = False
+    away: IndexUnavailable | TableUnavailable | None = None
 
     @property
     def found(self) -> int:
@@ -62,29 +61,31 @@ def mend_drift(table: Table, clock: Clock, index: DerivedIndex, *, limit: int) -
     Reads at most about `limit` memories, a query of an empty page counting as one. An index that
     was gone through from end to end, and took everything, is complete. Runs may overlap: what one
     finds the other does not, and the slower one's progress is lost. Raises IndexUnavailable and
-    TableUnavailable; what was mended by then is.
+    TableUnavailable before anything was compared; later they end the run, whose progress is kept.
     """
     drift = Drift()
     identity = index.identity()
     known = table.get(IndexSweep, identity)
     sweep = known or IndexSweep(identity)
     left = limit
-    while left > 0:
-        side = sweep.side
-        ids, sweep, finished = _next(table, index, sweep, min(left, _AT_ONCE))
-        left -= max(len(ids), 1)
-        if ids:
+    try:
+        while left > 0 and not drift.finished:
+            ids, behind, last = _next(table, index, sweep, min(left, _AT_ONCE))
+            left -= max(len(ids), 1)
+            refused = _compare(table, index, sweep.side, ids, drift) if ids else []
             drift.compared += len(ids)
-            before = len(drift.refused)
-            _compare(table, index, side, ids, drift)
-            sweep = replace(sweep, refused=sweep.refused + len(drift.refused) - before)
-        if finished:
-            drift.finished = True
+            drift.refused += refused
+            sweep = replace(behind, refused=sweep.refused + len(refused))
             # The live index may be another one than was compared.
-            if not sweep.refused and index.identity() == identity:
+            if last and not sweep.refused and index.identity() == identity:
                 index.mark_complete()
-            break
-    _keep(table, clock, sweep, known, finished=drift.finished)
+            drift.finished = last
+    except (IndexUnavailable, TableUnavailable) as away:
+        drift.away = away
+    try:
+        _keep(table, clock, sweep, known, finished=drift.finished)
+    except TableUnavailable as away:
+        drift.away = drift.away or away
     return drift
 
 
@@ -96,14 +97,13 @@ def _next(
         stored = index.stored(after=at.stored_after, limit=limit)
         return stored, replace(at, stored_after=stored[-1] if stored else ""), len(stored) < limit
     if at.scope is None:
-        page = table.query(Scope, after=at.scopes_after, limit=1)
+        page = table.keys(Scope, after=at.scopes_after, limit=1)
         if page.records:
-            return (), replace(at, scope=page.records[0].scope, scopes_after=page.next), False
+            return (), replace(at, scope=page.records[0], scopes_after=page.next), False
         return (), _behind_scope(replace(at, scopes_after=page.next)), False
-    records = table.query(SearchRecord, at.scope, after=at.memory_after, limit=limit)
-    ids = [record.memory_id for record in records.records]
-    moved = replace(at, memory_after=records.next)
-    return ids, moved if records.next is not None else _behind_scope(moved), False
+    ids = table.keys(SearchRecord, at.scope, after=at.memory_after, limit=limit)
+    moved = replace(at, memory_after=ids.next)
+    return ids.records, moved if ids.next is not None else _behind_scope(moved), False
 
 
 def _behind_scope(at: IndexSweep) -> IndexSweep:
@@ -115,23 +115,17 @@ def _compare(
     table: Table,
     index: DerivedIndex,
     side: Literal["table", "index"],
-    ids: Sequence[str],
+    memory_ids: Sequence[str],
     drift: Drift,
-) -> None:
-    """Mend what differs among these; one that cannot be read is refused, and holds nobody up."""
-    try:
-        differing = _lacking(index, ids) if side == "table" else _differing(table, index, ids)
-        if differing:
-            _mend(table, index, differing, drift)
-    except (IndexUnavailable, TableUnavailable):
-        raise
-    except Exception as failure:  # noqa: BLE001 - whatever a memory does, the others go on
-        if len(ids) > 1:
-            for each in ids:
-                _compare(table, index, side, [each], drift)
-        else:
-            _log.error("memory not compared: %s", type(failure).__name__)
-            drift.refused += ids
+) -> list[str]:
+    """Mend what differs among these; answers those that could not be, which hold nobody up."""
+
+    def compare(some: Sequence[str]) -> list[str]:
+        differing = _lacking(index, some) if side == "table" else _differing(table, index, some)
+        return _mend(table, index, differing, drift) if differing else []
+
+    unmended, failed = apart(compare, memory_ids)
+    return [*unmended, *failed]
 
 
 def _lacking(index: DerivedIndex, ids: Sequence[str]) -> list[str]:
@@ -147,14 +141,23 @@ def _differing(table: Table, index: DerivedIndex, ids: Sequence[str]) -> list[st
     ]
 
 
-def _mend(table: Table, index: DerivedIndex, differing: Sequence[str], drift: Drift) -> None:
-    """Tell those that differ from those on their way, and write what is true of all of them."""
+def _mend(table: Table, index: DerivedIndex, differing: Sequence[str], drift: Drift) -> list[str]:
+    """Tell those that differ from those on their way, and write what is true of all of them.
+
+    Answers those that could not be written.
+    """
     # In this order, what the stream brings meanwhile is either marked or in the index by now.
     metas = _metas(table, differing)
     pending = _pending(table, list(metas.values()))
     held = index.revisions(differing)
     newer = [each for each in metas if held.get(each, 0) > metas[each].revision]
     metas |= _metas(table, newer)
+    ahead = [each for each in newer if held[each] > metas[each].revision]
+    if ahead:
+        # The table was put back: an older revision is the true one, and the index would keep its.
+        index.erase(ahead)
+    indexed, refused = index_each(table, index, differing)
+    drift.indexed += indexed
     for each in differing:
         meta, revision = metas.get(each), held.get(each)
         if meta is None and revision is not None:
@@ -165,13 +168,7 @@ def _mend(table: Table, index: DerivedIndex, differing: Sequence[str], drift: Dr
             drift.lost.append(each)
         else:
             drift.stale.append(each)
-    ahead = [each for each in newer if held[each] > metas[each].revision]
-    if ahead:
-        # The table was put back: an older revision is the true one, and the index would keep its.
-        index.erase(ahead)
-    indexed, refused = index_each(table, index, differing)
-    drift.indexed += indexed
-    drift.refused += refused
+    return refused
 
 
 def _metas(table: Table, ids: Sequence[str]) -> dict[str, Meta]:

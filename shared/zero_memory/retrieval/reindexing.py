@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from itertools import chain
 
 from zero_memory.memory.canonical import canonical
 from zero_memory.memory.model import Meta, SearchRecord
@@ -11,18 +11,16 @@ from zero_memory.memory.reading import with_bodies
 from zero_memory.ports.embedder import Embedder
 from zero_memory.ports.search_index import DerivedIndex, SearchIndex
 from zero_memory.ports.table import ConditionFailed, Present, Put, Table, ref
-from zero_memory.retrieval.indexing import index_each
+from zero_memory.retrieval.indexing import apart, index_each
 from zero_memory.retrieval.passages import read_passage
 from zero_memory.scopes.model import Scope
-
-R = TypeVar("R")
 
 _AT_ONCE = 250
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far it is: memories indexed, how many were embedded anew, and which the index refused."""
+    """How far it is: memories indexed, how many were embedded anew, which could not be indexed."""
 
     indexed: int = 0
     embedded: int = 0
@@ -58,56 +56,69 @@ def rebuild(
     `embedded` is where their count begins.
     """
     done = Progress(embedded=embedded)
-    for scope in _all(table, Scope):
-        for records in _pages(table, SearchRecord, scope.scope):
-            anew = 0 if embedder is None else _embed_again(table, embedder, records)
-            memory_ids = [record.memory_id for record in records]
-            metas, refused = index_each(table, index, memory_ids)
-            _erase_gone(table, index, memory_ids)
+    for scope in chain.from_iterable(_pages(table, Scope)):
+        for memory_ids in _pages(table, SearchRecord, scope):
+            anew, unread = _embedded_again(table, embedder, scope, memory_ids)
+            readable = [each for each in memory_ids if each not in unread]
+            metas, refused = index_each(table, index, readable)
+            _erase_gone(table, index, readable)
             done = Progress(
-                done.indexed + len(metas), done.embedded + anew, (*done.refused, *refused)
+                done.indexed + len(metas),
+                done.embedded + len(anew),
+                (*done.refused, *unread, *refused),
             )
             yield done
 
 
-def _embed_again(table: Table, embedder: Embedder, records: Sequence[SearchRecord]) -> int:
-    """Give memories of another model the passage of this one; how many were kept.
+def _embedded_again(
+    table: Table, embedder: Embedder | None, scope: str, memory_ids: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Those of another model that got the passage of this one, and those that can't be read.
 
     One that was erased or moved meanwhile keeps nothing here.
     """
-    others = {each.memory_id: each for each in records if each.passage.model != embedder.model}
-    if not others:
-        return 0
-    kept = 0
-    metas = table.get_many([ref(Meta, memory_id) for memory_id in others])
-    for memory in with_bodies(table, [meta for meta in metas if meta is not None]):
-        passage = read_passage(embedder, canonical(memory.body.content))
-        with suppress(ConditionFailed):
-            table.transact(
-                [Put(replace(others[memory.meta.memory_id], passage=passage), Present())]
-            )
-            kept += 1
-    return kept
+    kept: list[str] = []
+
+    def embed(some: Sequence[str]) -> Sequence[str]:
+        if embedder is None:
+            return ()
+        records = table.get_many([ref(SearchRecord, scope, each) for each in some])
+        others = {
+            each.memory_id: each
+            for each in records
+            if each is not None and each.passage.model != embedder.model
+        }
+        metas = table.get_many([ref(Meta, memory_id) for memory_id in others])
+        for memory in with_bodies(table, [meta for meta in metas if meta is not None]):
+            passage = read_passage(embedder, canonical(memory.body.content))
+            memory_id = memory.meta.memory_id
+            with suppress(ConditionFailed):
+                table.transact([Put(replace(others[memory_id], passage=passage), Present())])
+                kept.append(memory_id)
+        return ()
+
+    _, unread = apart(embed, memory_ids)
+    return kept, unread
 
 
 def _erase_gone(table: Table, index: SearchIndex, memory_ids: Sequence[str]) -> None:
     """Take out what was erased between reading and indexing: its own erasure came too early."""
-    metas = table.get_many([ref(Meta, memory_id) for memory_id in memory_ids])
-    gone = [memory_id for memory_id, meta in zip(memory_ids, metas, strict=True) if meta is None]
+
+    def missing(some: Sequence[str]) -> list[str]:
+        metas = table.get_many([ref(Meta, each) for each in some])
+        return [each for each, meta in zip(some, metas, strict=True) if meta is None]
+
+    gone, _ = apart(missing, memory_ids)
     if gone:
         index.erase(gone)
 
 
-def _all(table: Table, record: type[R], *parts: str) -> Iterator[R]:
-    for page in _pages(table, record, *parts):
-        yield from page
-
-
-def _pages(table: Table, record: type[R], *parts: str) -> Iterator[tuple[R, ...]]:
+def _pages(table: Table, record: type[object], *parts: str) -> Iterator[tuple[str, ...]]:
     after: str | None = None
     while True:
-        page = table.query(record, *parts, after=after, limit=_AT_ONCE)
-        yield page.records
+        page = table.keys(record, *parts, after=after, limit=_AT_ONCE)
+        if page.records:
+            yield page.records
         after = page.next
         if after is None:
             return

@@ -29,3 +29,5 @@ def _compare(composed: Composition, index: DerivedIndex) -> None:
     if drift.indexed:
         time.sleep(composed.table.view_lag_ms / 1000)  # views must show these revisions too
         settle_markers(composed.table, drift.indexed)
+    if drift.away is not None:
+        raise drift.away

@@ -1,7 +1,7 @@
 """Table and index drift apart, and the schedule brings them together, a bounded part at a time."""
 
 import json
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -31,6 +31,7 @@ from zero_memory.runtime import bootstrap, telemetry
 from zero_memory.runtime.bootstrap import Composition
 from zero_memory.runtime.schedule import tick
 from zero_memory.runtime.settings import Settings
+from zero_memory.scopes.model import Scope
 
 R = TypeVar("R")
 
@@ -154,15 +155,77 @@ def test_each_way_of_differing_is_found_counted_and_mended(home: Home) -> None:
     assert sum(run.found for run in home.mends_all()) == 0
 
 
+UNREADABLE: Any = 7
+
+
 def test_a_memory_that_cannot_be_read_holds_nobody_up(home: Home) -> None:
     lost, odd, whole = home.remembers("a", "b", "c")
     home.index.erase([lost])
     home.unmarks(odd)
-    unreadable: Any = 7
-    home.table.transact([Put(replace(home.ada.meta(odd), owner=unreadable))])
+    home.table.transact([Put(replace(home.ada.meta(odd), owner=UNREADABLE))])
     (drift,) = home.mends_all()
     assert (drift.lost, drift.erased, drift.refused) == ([lost], [], [odd])
     assert {lost, whole} <= home.holds().keys()
+
+
+def test_a_search_record_that_cannot_be_read_holds_nobody_up(home: Home) -> None:
+    lost, odd, whole = home.remembers("a", "b", "c")
+    home.index.erase([lost, odd])
+    scope = home.ada.meta(odd).scope
+    home.table.transact([Put(SearchRecord(scope, odd, UNREADABLE))])
+    (drift,) = home.mends_all()
+    assert (sorted(drift.lost), drift.refused) == (sorted([lost, odd]), [odd])
+    assert {lost, whole} == home.holds().keys()
+
+
+def test_a_scope_that_cannot_be_read_is_compared_all_the_same(home: Home) -> None:
+    ids = home.remembers("a", "b")
+    home.index.erase(ids)
+    scopes = [home.ada.meta(each).scope for each in ids]
+    home.table.transact(
+        [Put(replace(each, owner=UNREADABLE)) for each in scope_records(home.table, scopes)]
+    )
+    (drift,) = home.mends_all()
+    assert sorted(drift.lost) == sorted(ids)
+    assert home.holds().keys() == set(ids)
+
+
+def scope_records(table: Table, scopes: Sequence[str]) -> list[Scope]:
+    return [each for each in table.get_many([ref(Scope, scope) for scope in scopes]) if each]
+
+
+class Unsteady:
+    """An index that goes away at its so-manieth question for revisions."""
+
+    def __init__(self, index: DerivedIndex, away_at: int) -> None:
+        self._index = index
+        self._away_at = away_at
+        self.asked = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._index, name)
+
+    def revisions(self, memory_ids: Sequence[str]) -> Mapping[str, int]:
+        self.asked += 1
+        if self.asked == self._away_at:
+            raise IndexUnavailable("away")
+        return self._index.revisions(memory_ids)
+
+
+def test_what_was_found_before_the_index_went_away_counts_and_the_next_run_goes_on(
+    home: Home,
+) -> None:
+    # Of the two scopes one is compared, with a question for what it lacks and one to mend it.
+    ids = home.remembers("a", "b")
+    home.index.erase(ids)
+    unsteady: Any = Unsteady(home.index, away_at=3)
+    first = mend_drift(home.table, home.ada.ports.clock, unsteady, limit=100)
+    assert isinstance(first.away, IndexUnavailable)
+    assert (len(first.lost), first.finished) == (1, False)
+    (second,) = home.mends_all()
+    assert sorted(first.lost + second.lost) == sorted(ids)
+    assert second.compared == 3  # one that was left of the table, two in the index
+    assert second.away is None
 
 
 def test_what_the_stream_may_still_bring_is_no_drift_and_is_brought(home: Home) -> None:
@@ -303,6 +366,24 @@ def test_an_index_that_does_not_answer_fails_the_tick(
     monkeypatch.setattr(LocalIndex, "identity", away)
     with pytest.raises(IndexUnavailable):
         tick(sample("schedule"), None)
+
+
+def test_a_tick_that_is_cut_short_has_settled_and_counted_what_it_mended(
+    composed: Composition, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def away(self: LocalIndex, *, after: str, limit: int) -> Sequence[str]:
+        raise IndexUnavailable("away")
+
+    person = arrives(Ports(composed.table, composed.index))
+    ada = Agent(Ports(composed.table, composed.index, embedder=CardEmbedder()), person.caller)
+    memory_id = ada.remembers("The staging database is rebuilt on Mondays")
+    scope = ada.meta(memory_id).scope
+    monkeypatch.setattr(LocalIndex, "stored", away)
+    monkeypatch.setattr(composed, "settings", Settings(home="aws"))
+    with pytest.raises(IndexUnavailable):
+        tick(sample("schedule"), None)
+    assert composed.table.get(PendingMarker, scope, memory_id) is None
+    assert json.loads(capsys.readouterr().out)["IndexCompared"] == [1.0]
 
 
 def test_drift_is_a_metric(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from zero_memory.adapters.table_index import TableIndex
 from zero_memory.local.search_files import catch_up
 from zero_memory.memory.model import SearchRecord
 from zero_memory.ports.search_index import DerivedIndex, IndexUnavailable, SearchFilter
+from zero_memory.ports.table import Put
 from zero_memory.retrieval.reindexing import Progress, rebuild, reindex
 from zero_memory.scopes.access import access_of
 
@@ -122,6 +124,24 @@ def test_a_changed_model_is_said_and_finds_by_words_until_all_is_embedded_again(
         assert {leg.leg for leg in found.hits[0].legs} == {"semantic", "lexical"}
     *_, again = building(ada, index)
     assert (again.embedded, again.indexed) == (0, 2)
+
+
+@pytest.mark.parametrize("broken", ["meta", "search record"])
+def test_a_memory_of_another_model_that_cannot_be_read_is_named_and_the_others_are_embedded(
+    upgrade: Upgrade, broken: str
+) -> None:
+    ada, index = upgrade()
+    odd, unreadable = ada.finds(FACTS[1])[0], cast("Any", 7)
+    meta = ada.meta(odd)
+    ada.ports.table.transact(
+        [
+            Put(replace(meta, owner=unreadable))
+            if broken == "meta"
+            else Put(SearchRecord(meta.scope, odd, unreadable))
+        ]
+    )
+    *_, done = building(ada, index)
+    assert (done.embedded, done.indexed, done.refused) == (1, 1, (odd,))
 
 
 def test_what_was_embedded_before_an_interruption_is_not_embedded_again(upgrade: Upgrade) -> None:
