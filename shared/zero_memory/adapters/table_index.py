@@ -23,7 +23,7 @@ from zero_memory.retrieval.lexical import Bm25, bm25_scorer
 from zero_memory.retrieval.vectors import SCALE_BYTES, unpack_all
 from zero_memory.scopes.visibility import ReadSet, is_shared_into
 
-Record = TypeVar("Record", SearchRecord, SharedMemory, TimelineEntry)
+Record = TypeVar("Record", SharedMemory, TimelineEntry)
 
 _PAGE = 500
 
@@ -31,10 +31,11 @@ _PAGE = 500
 class TableIndex:
     """`ports.search_index.SearchIndex` over the table itself: nothing to feed, nothing behind.
 
-    Reads at most `limit` search records a query, those of the filter's scopes in their order, the
-    newest first, and then what is shared to them; an answer that left some out says so. Memories
-    whose vectors are of another model than `model` (None: of whichever has the query's dimensions)
-    are found by their words alone, and such an answer says so too.
+    Reads at most `limit` search records a query: of each of the filter's scopes, and of what is
+    shared to them, the newest, in equal shares; what one does not need is the others'. An answer
+    that left some out says so. Memories whose vectors are of another model than `model` (None: of
+    whichever has the query's dimensions) are found by their words alone, and such an answer says so
+    too.
     """
 
     def __init__(
@@ -110,9 +111,10 @@ class TableIndex:
 
     def _corpus(self, where: SearchFilter) -> tuple[list[SearchRecord], dict[str, str], bool]:
         """The filter's records, the kinds of those that hold at its moment, and if that is all."""
-        records, complete = self._records(where)
-        kinds = self._kinds(where, records)
         shared = self._shared(where)
+        reserved = min(len(shared), self._limit // (len(where.visible_in) + 1))
+        records, complete = self._records(where.visible_in, self._limit - reserved)
+        kinds = self._kinds(where, records)
         left_out = len(shared) - (self._limit - len(records))
         shared = shared[: self._limit - len(records)]
         refs = [ref(SearchRecord, meta.scope, meta.memory_id) for meta in shared]
@@ -134,14 +136,25 @@ class TableIndex:
             and alive(meta, where.alive_at)
         ]
 
-    def _records(self, where: SearchFilter) -> tuple[list[SearchRecord], bool]:
+    def _records(self, scopes: Sequence[str], limit: int) -> tuple[list[SearchRecord], bool]:
+        """The newest of each scope, in equal shares as far as they have so many; if that is all."""
         records: list[SearchRecord] = []
-        for scope in where.visible_in:
-            for record in self._all(SearchRecord, scope):
-                if len(records) == self._limit:
-                    return records, False
-                records.append(record)
-        return records, True
+        behind: dict[str, str | None] = dict.fromkeys(scopes)
+        while behind and len(records) < limit:
+            share = min(max(1, (limit - len(records)) // len(behind)), _PAGE)
+            for scope, after in list(behind.items())[: limit - len(records)]:
+                page = self._table.query(
+                    SearchRecord, scope, after=after, limit=share, newest_first=True
+                )
+                records += page.records
+                behind[scope] = page.next
+                if page.next is None:
+                    del behind[scope]
+        more = (
+            self._table.keys(SearchRecord, scope, after=after, limit=1, newest_first=True).records
+            for scope, after in behind.items()
+        )
+        return records, not any(more)
 
     def _kinds(self, where: SearchFilter, records: Sequence[SearchRecord]) -> dict[str, str]:
         """The kinds of those among these memories that hold at the filter's moment."""

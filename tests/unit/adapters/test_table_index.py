@@ -1,0 +1,78 @@
+"""Search from the table alone, when a read set holds more than it may read."""
+
+import tempfile
+from collections import Counter
+from collections.abc import Generator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.contract.search_index.documents import NORTH
+from tests.records import meta
+from zero_memory.adapters.sqlite import SqliteTable
+from zero_memory.adapters.table_index import TableIndex
+from zero_memory.memory.model import Passage, SearchRecord, SharedMemory, StoredWindow
+from zero_memory.ports.search_index import SearchAnswer, SearchFilter
+from zero_memory.ports.table import Put, Table
+from zero_memory.retrieval.vectors import pack
+
+PASSAGE = Passage("model@1", (StoredWindow(0, 9, pack(NORTH)),), {"cache": 1})
+
+
+@contextmanager
+def holding(sizes: Sequence[int]) -> Generator[Table]:
+    """A table with scopes of so many memories; a later one of a scope has a higher id."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(SqliteTable(Path(folder) / "table.sqlite3")) as table,
+    ):
+        for scope, size in enumerate(sizes):
+            for number in range(size):
+                put(table, f"scp_{scope}", f"mem_{scope}_{number:03}")
+        yield table
+
+
+def put(table: Table, scope: str, memory_id: str, *, shared_to: tuple[str, ...] = ()) -> None:
+    table.transact(
+        [
+            Put(meta(memory_id, scope=scope, timeline="knowledge", shared_to=shared_to)),
+            Put(SearchRecord(scope, memory_id, PASSAGE)),
+            *(Put(SharedMemory(each, memory_id)) for each in shared_to),
+        ]
+    )
+
+
+def searched(table: Table, limit: int, scopes: Sequence[str]) -> SearchAnswer:
+    where = SearchFilter(tuple(scopes))
+    return TableIndex(table, limit=limit).search(where, vector=NORTH, tokens=["cache"], limit=999)
+
+
+def ids(answer: SearchAnswer) -> list[str]:
+    return sorted(match.memory_id for match in answer.lexical)
+
+
+@settings(max_examples=30, deadline=None)
+@given(sizes=st.lists(st.integers(0, 12), min_size=1, max_size=6), limit=st.integers(1, 30))
+def test_every_scope_has_its_share_of_the_newest_and_what_is_left_out_is_said(
+    sizes: list[int], limit: int
+) -> None:
+    with holding(sizes) as table:
+        answer = searched(table, limit, [f"scp_{scope}" for scope in range(len(sizes))])
+    found = Counter(int(each.split("_")[1]) for each in ids(answer))
+    assert found.total() == min(limit, sum(sizes))
+    for scope, size in enumerate(sizes):
+        assert found[scope] >= min(size, limit // len(sizes))
+        newest = [f"mem_{scope}_{number:03}" for number in range(size - found[scope], size)]
+        assert [each for each in ids(answer) if each.startswith(f"mem_{scope}_")] == newest
+    assert (answer.incomplete is not None) == (sum(sizes) > limit)
+
+
+def test_what_is_shared_has_a_share_beside_a_large_scope() -> None:
+    with holding([20]) as table:
+        put(table, "scp_9", "mem_shared", shared_to=("scp_0",))
+        answer = searched(table, 10, ["scp_0"])
+        assert "mem_shared" in ids(answer)
+        assert len(ids(answer)) == 10
+        assert answer.incomplete is not None
