@@ -98,10 +98,14 @@ class SkippedSupersede(Result):
 
 
 class LengthDirective(Result):
-    """Says that a memory is long enough to be stored in several windows."""
+    """Says that a memory is long enough to be stored in several windows.
+
+    `embedded` of its `windows` are compared by meaning; its words are all found.
+    """
 
     characters: int
     windows: int
+    embedded: int
     advice: str
 
 

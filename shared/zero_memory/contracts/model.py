@@ -19,6 +19,9 @@ MAX_SOURCE_BYTES = 4_096
 MAX_ENTITIES = 32
 MAX_SUPERSEDES = 10
 MAX_LINKS = 5
+MAX_WINDOWS = 20
+"""Embedding windows of one memory. A full window takes 0.5 to 0.7 s of a processor, so that a call
+stays within the 29 s that API Gateway waits. 32,000 characters of English have 11 to 15."""
 
 LIMITS = {
     "content_characters": MAX_CONTENT_CHARACTERS,
@@ -27,6 +30,7 @@ LIMITS = {
     "entities": MAX_ENTITIES,
     "supersedes": MAX_SUPERSEDES,
     "links": MAX_LINKS,
+    "embedded_windows": MAX_WINDOWS,
 }
 """What one `remember` may hold, for people and agents to read."""
 

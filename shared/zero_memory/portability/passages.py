@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+from zero_memory.contracts.model import MAX_WINDOWS
 from zero_memory.memory.model import Passage, StoredWindow
 from zero_memory.portability.model import Vectors
 from zero_memory.ports.home import EmbedderCard
@@ -13,8 +14,8 @@ def carried_passage(vectors: Vectors | None, text: str, card: EmbedderCard) -> P
     """The passage of a canonical text by the vectors that came with it.
 
     None when there are none, when another model made them, or when they are not what it makes:
-    windows that leave out a part of the text, or vectors of another length. Tokens are the
-    analyzer's of today.
+    windows that leave out a part of the text, though there are fewer than `MAX_WINDOWS`, or vectors
+    of another length. Tokens are the analyzer's of today.
     """
     if vectors is None or vectors.model != card.model or not _fit(vectors, text, card):
         return None
@@ -26,9 +27,11 @@ def _fit(vectors: Vectors, text: str, card: EmbedderCard) -> bool:
     windows = vectors.windows
     if not windows or windows[0].start != 0 or windows[-1].end != len(text):
         return False
-    return all(one.start < other.start <= one.end for one, other in pairwise(windows)) and all(
-        _is_packed(window.vector, card.dimensions) for window in windows
-    )
+    gaps = len(windows) == MAX_WINDOWS
+    return all(
+        one.start < other.start and (gaps or other.start <= one.end)
+        for one, other in pairwise(windows)
+    ) and all(_is_packed(window.vector, card.dimensions) for window in windows)
 
 
 def _is_packed(vector: bytes, dimensions: int) -> bool:

@@ -12,8 +12,9 @@ from zero_memory.contracts.memory import (
     SimilarMemory,
     SkippedSupersede,
 )
-from zero_memory.contracts.model import MAX_SOURCE_BYTES
+from zero_memory.contracts.model import MAX_SOURCE_BYTES, MAX_WINDOWS
 from zero_memory.memory.ages import age
+from zero_memory.memory.canonical import canonical
 from zero_memory.memory.guard import refuse_secrets, text_leaves
 from zero_memory.memory.history import cut_of
 from zero_memory.memory.model import Meta
@@ -44,6 +45,10 @@ _PREVIEW = 120
 _SIMILAR_HINT = (
     "If this corrects one of these, remember it again with that id in supersedes; "
     "if it says the same, forget one."
+)
+_SAMPLED = (
+    "It is found by all of its words, but by its meaning only in parts at equal distances: it has "
+    "more windows than are embedded. "
 )
 _ANCHOR_HINT = "Name in entities what this decision is about, so that it is found with it."
 
@@ -175,7 +180,7 @@ def _answer(
         hint=_SIMILAR_HINT if similar else None,
         anchor_hint=_ANCHOR_HINT if decision else None,
         status_hint=_status(services, memory.meta, written),
-        length_directive=_length(arguments, written),
+        length_directive=_length(services, arguments, written),
         session=standing.state(),
     )
 
@@ -193,13 +198,20 @@ def _status(services: Services, meta: Meta, written: Written) -> str | None:
     )
 
 
-def _length(arguments: RememberArguments, written: Written) -> LengthDirective | None:
+def _length(
+    services: Services, arguments: RememberArguments, written: Written
+) -> LengthDirective | None:
     if written.windows == 1:
         return None
+    windows = written.windows
+    if windows == MAX_WINDOWS:
+        windows = len(services.embedder.windows(canonical(arguments.content)))
+    sampled = _SAMPLED if windows > written.windows else ""
     return LengthDirective(
         characters=len(arguments.content),
-        windows=written.windows,
-        advice="Split this into one memory a statement; each is found better alone.",
+        windows=windows,
+        embedded=written.windows,
+        advice=f"{sampled}Split this into one memory a statement; each is found better alone.",
     )
 
 

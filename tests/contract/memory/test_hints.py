@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.contract.memory.people import Someone
+from zero_memory.contracts.model import MAX_WINDOWS
 from zero_memory.tools import remember
 
 
@@ -53,8 +54,11 @@ def test_a_decision_without_an_anchor_and_a_long_text_are_told_so(ada: Someone):
     assert anchored.anchor_hint is None
     assert anchored.anchors == ["Redis"]
     long = says(ada, "word " * 1_000)
-    assert long.length_directive.windows > 1
+    assert long.length_directive.windows == long.length_directive.embedded > 1
     assert anchored.length_directive is None
+    longest = says(ada, "word " * 6_000).length_directive
+    assert longest.windows > longest.embedded == MAX_WINDOWS
+    assert "all of its words" in longest.advice
 
 
 def test_a_repeated_call_with_its_key_answers_the_same(ada: Someone):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from tests.contract.retrieval.conftest import Agent
 from zero_memory.contracts.errors import Refusal
 from zero_memory.contracts.memory import RecallArguments
+from zero_memory.memory.model import SearchRecord
 from zero_memory.ports.search_index import IndexUnavailable
 from zero_memory.tools import recall
 
@@ -28,6 +30,25 @@ def test_a_memory_is_found_right_after_it_was_remembered(ada: Agent, caught_up: 
     ada.remembers("Lunch is at noon")
     after_a_while(ada, caught_up=caught_up)
     assert ada.finds("when is the staging database rebuilt")[0] == wanted
+
+
+def test_a_text_with_more_windows_than_are_embedded_is_found_by_any_of_its_words(
+    ada: Agent, caught_up: bool
+) -> None:
+    # No two of these words share a token.
+    letters = str.maketrans("0123456789", "bcdfghjklm")
+    words = [f"{number:06}".translate(letters) for number in range(3_000)]
+    long = ada.remembers(" ".join(words))
+    record = ada.ports.table.get(SearchRecord, ada.meta(long).scope, long)
+    assert record is not None
+    windows = record.passage.windows
+    gap = next(one.end for one, other in pairwise(windows) if other.start > one.end + 100)
+    unseen = " ".join(words)[gap:].split()[1]
+    ada.remembers("Lunch is at noon")
+    after_a_while(ada, caught_up=caught_up)
+    found = ada.recalls(unseen).hits[0]
+    assert found.id == long
+    assert unseen in found.excerpt
 
 
 def test_a_forgotten_memory_is_not_found_though_the_index_still_holds_it(ada: Agent) -> None:
