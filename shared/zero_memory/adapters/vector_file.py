@@ -45,7 +45,6 @@ class VectorFile:
         """Write rows from `first` on; on disk when this returns."""
         end = first + len(vectors)
         if end * self._stride > len(self._map):
-            self._map.flush()
             self._map = self._mapped(end)
         self._put(first * self._stride, vectors.astype(_NUMBER).tobytes())
 
@@ -54,10 +53,12 @@ class VectorFile:
         self._put(first * self._stride, bytes(count * self._stride))
 
     def _put(self, begin: int, data: bytes) -> None:
-        end = begin + len(data)
-        self._map[begin:end] = data
-        page = begin - begin % mmap.ALLOCATIONGRANULARITY
-        self._map.flush(page, end - page)
+        # Through the file: what a full disk has no room for would end the process in the map.
+        with self._path.open("r+b") as file:
+            file.seek(begin)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
 
     def _mapped(self, rows: int) -> mmap.mmap:
         with self._path.open("r+b") as file:
@@ -65,4 +66,4 @@ class VectorFile:
             if size < rows * self._stride or size == 0:
                 size = max(_LEAST_ROWS, rows + rows // 2) * self._stride
                 file.truncate(size)
-            return mmap.mmap(file.fileno(), size)
+            return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)

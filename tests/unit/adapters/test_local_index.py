@@ -1,6 +1,7 @@
 """What the local index promises beyond the port: its files."""
 
 import os
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -102,6 +103,48 @@ def test_a_killed_process_loses_nothing_that_apply_returned_from(
     assert set(acknowledged) <= set(found(index))
     index.apply([document("mem_after")])
     assert "mem_after" in found(reopen())
+
+
+def test_a_full_disk_is_said_and_with_room_again_it_goes_on(tmp_path: Path) -> None:
+    small = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+    mount = f"mount -t tmpfs -o size=1m none '{tmp_path}'"
+    if shutil.which("unshare") is None or subprocess.run([*small, mount], check=False).returncode:
+        pytest.skip("this system lets nobody make a small disk")
+    script = textwrap.dedent(
+        """
+        import sys
+        from pathlib import Path
+        from tests.contract.search_index.documents import direction, document
+        from zero_memory.adapters.local_index import LocalIndex
+        from zero_memory.ports.search_index import IndexedWindow, IndexUnavailable, SearchFilter
+
+        def apply(name):
+            index.apply([document(name, windows=(IndexedWindow(0, 9, direction(*range(1_000))),))])
+
+        index = LocalIndex(Path(sys.argv[1]) / "index")
+        apply("mem_1")
+        filler = Path(sys.argv[1]) / "filler"
+        try:
+            filler.write_bytes(bytes(2**20))
+        except OSError:
+            pass
+        try:
+            apply("mem_2")
+        except IndexUnavailable:
+            print("full")
+        filler.unlink()
+        apply("mem_3")
+        print(index.facets(SearchFilter(("scp_A",))))
+        """
+    )
+    done = subprocess.run(
+        [*small, f'{mount} && exec "$0" -c "$1" "$2"', sys.executable, script, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[3],
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "full\n{'fact': 2}\n")
 
 
 def test_what_stands_behind_the_committed_vectors_is_dropped(tmp_path: Path, reopen: Open) -> None:
