@@ -81,9 +81,15 @@ _SILENT = frozenset(
 )
 """Primary result codes of a table that does not answer, rather than of a wrong statement."""
 
+_DAMAGED = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
+
 
 class NewerSchema(Exception):
     """The file was written by a newer version of this program."""
+
+
+class DamagedFile(Exception):
+    """The file is no table, or not the whole of one."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +116,13 @@ def _translated() -> Generator[None]:
         yield
     except sqlite3.Error as error:
         # Errors of Python's module itself have no code.
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _SILENT:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in _SILENT:
             raise TableUnavailable(f"the table's file does not answer: {error}") from error
+        if code in _DAMAGED:
+            raise DamagedFile(
+                f"the table's file is damaged ({error}): put a backup in its place"
+            ) from error
         raise
 
 
@@ -162,7 +173,8 @@ class SqliteTable:
     `view_delay_writes` serves reads of views that many of this object's writes old, as secondary
     indexes in the cloud may be; `view_lag_ms` is what callers are told to expect. A writer waits
     `busy_timeout` seconds for others. `committed`, where it is set, is called after each
-    transaction of this object that left changes. Raises NewerSchema for a file of a newer version.
+    transaction of this object that left changes. Raises NewerSchema for a file of a newer version,
+    and everywhere DamagedFile.
     """
 
     def __init__(

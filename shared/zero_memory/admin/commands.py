@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from zero_memory.adapters.local_index import LocalIndex
-from zero_memory.adapters.sqlite import SqliteTable
+from zero_memory.adapters.sqlite import DamagedFile, NewerSchema, SqliteTable
 from zero_memory.client.arguments import parser, path_of
 from zero_memory.client.failure import USAGE, Failure
 from zero_memory.client.people import print_answer, request, scope_parser, token_parser
@@ -44,14 +44,16 @@ def main(arguments: Sequence[str]) -> int:
     if rest and asked.command != "as":
         raise Failure(f"zm admin {asked.command} takes no more arguments.", exit_code=USAGE)
     composition = _composition(asked)
-    table = composition.table
     try:
+        table = composition.table
         if isinstance(table, SqliteTable):
             with closing(table):
                 return _run(composition, asked)
         return _run(composition, asked)
     except Refusal as refusal:
         raise Failure(refusal.message) from refusal
+    except (NewerSchema, DamagedFile, TableUnavailable) as away:
+        raise Failure(f"{asked.table or asked.home} can't be used: {away}.") from away
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -53,11 +53,13 @@ def _state(
     }
 
 
-def _set_aside(home: str) -> int:
+def _set_aside(home: str) -> int | None:
     try:
         return len(json.loads(read(os.path.join(home, "failures.json"))))
     except FileNotFoundError:
         return 0
+    except ValueError:  # damaged; the service drops it within a minute
+        return None
 
 
 def _report(state: "dict[str, Any]", *, as_json: bool, code: int) -> int:

@@ -1,12 +1,15 @@
 """The on-failure queue of a stream's consumers, as a file: changes that a consumer gave up on."""
 
 import json
+import logging
 import threading
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from zero_memory.local.files import write_atomically
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,10 @@ class Failure:
 
 
 class FailureQueue:
-    """Keeps failures across restarts. Safe to call from several threads of one process."""
+    """Keeps failures across restarts. Safe to call from several threads of one process.
+
+    A damaged file is dropped.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -50,7 +56,13 @@ class FailureQueue:
             text = self._path.read_text(encoding="utf-8")
         except FileNotFoundError:
             return []
-        return [Failure(**one) for one in json.loads(text)]
+        try:
+            return [Failure(**one) for one in json.loads(text)]
+        except (ValueError, TypeError):
+            # It must not hold up the stream; the schedule that compares table and index finds them.
+            _logger.warning("%s is damaged, and dropped with what it named", self._path)
+            self._path.unlink()
+            return []
 
     def _write(self, failures: list[Failure]) -> None:
         write_atomically(self._path, json.dumps([asdict(one) for one in failures]))

@@ -68,7 +68,7 @@ def hold(home: Path) -> Generator[None]:
 def _taken(home: Path) -> str:
     try:
         ready = Ready(**json.loads((home / READY_FILE).read_text(encoding="utf-8")))
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError, TypeError):
         return f"Another service is just starting in {home}. Use it, or another --home."
     return (
         f"The service of {home} runs already, at {ready.mcp_url} (process {ready.pid}). "
@@ -113,7 +113,7 @@ def _person(home: Path, table: Table, clock: Clock) -> Person:
     path = home / PERSON_FILE
     gone = False
     if path.exists():
-        known = table.get(Person, json.loads(path.read_text(encoding="utf-8"))["person"])
+        known = table.get(Person, _named(path))
         if known is not None:
             return known
         if _people(table):
@@ -132,6 +132,16 @@ def _person(home: Path, table: Table, clock: Clock) -> Person:
             person.person,
         )
     return person
+
+
+def _named(path: Path) -> str:
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["person"])
+    except (ValueError, LookupError, TypeError) as damaged:
+        raise CannotServe(
+            f"{path} is damaged. Delete it when the table knows one person (zm admin people); "
+            'otherwise write whose machine this is: {"person": "p_…"}.'
+        ) from damaged
 
 
 def _people(table: Table) -> list[Person]:

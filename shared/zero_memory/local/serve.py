@@ -14,7 +14,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from zero_memory.adapters.local_index import LocalIndex
-from zero_memory.adapters.sqlite import NewerSchema, SqliteTable
+from zero_memory.adapters.sqlite import DamagedFile, NewerSchema, SqliteTable
 from zero_memory.local.app import Application, application
 from zero_memory.local.deployment import deployment_folder, read_deployment
 from zero_memory.local.expiry import Expiry
@@ -57,12 +57,12 @@ def serve(
         if not log_calls:
             settings = settings.model_copy(update={"log_level": "WARNING"})
         services = bootstrap.use(settings)
-        table = _local_table(services)
+        table = _local_table(services, home)
         stack.callback(table.close)
         try:
             token_file = first_start(home, table, services.clock)
-        except TableUnavailable as away:
-            raise CannotServe(f"The table in {home} does not answer: {away}.") from away
+        except (DamagedFile, TableUnavailable) as away:
+            raise CannotServe(f"{home} can't be used: {away}.") from away
 
         deployment = read_deployment(deployment_folder())
         invoke = invoker(deployment.functions)
@@ -97,11 +97,11 @@ def serve(
         _serve_http(app, listener, lambda: announce(ready))
 
 
-def _local_table(services: Composition) -> SqliteTable:
+def _local_table(services: Composition, home: Path) -> SqliteTable:
     try:
         table = services.table
-    except (NewerSchema, TableUnavailable) as refused:
-        raise CannotServe(f"{refused}.") from refused
+    except (NewerSchema, DamagedFile, TableUnavailable) as refused:
+        raise CannotServe(f"{home} can't be used: {refused}.") from refused
     if not isinstance(table, SqliteTable):
         raise TypeError("only the local home has an outbox to deliver from")
     return table

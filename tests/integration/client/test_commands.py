@@ -197,11 +197,14 @@ def test_status_shows_what_the_indexer_gave_up_on(service: Service, tmp_path: Pa
     home.mkdir()
     for name in ("serve.json", "token"):
         (home / name).write_text((service.home / name).read_text(encoding="utf-8"), "utf-8")
+    environment = {**service.environment, "ZM_DATA_DIR": str(home)}
+
     (home / "failures.json").write_text("[{}, {}]", "utf-8")
+    assert "2 changes" in zm("status", environment=environment).stdout
 
-    shown = zm("status", environment={**service.environment, "ZM_DATA_DIR": str(home)})
-
-    assert "2 changes" in shown.stdout
+    (home / "failures.json").write_text("[{", "utf-8")
+    told = zm("status", "--json", environment=environment)
+    assert (told.returncode, json.loads(told.stdout)["set_aside"]) == (0, None)
 
 
 def test_login_stores_what_works_for_its_owner_only(

@@ -33,9 +33,11 @@ def listed(service: Service) -> list[str]:
 
 def serve(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """What becomes of a service that can't start."""
-    return subprocess.run(
-        [ZM, "serve", *arguments], capture_output=True, text=True, timeout=60, check=False
-    )
+    return zm("serve", *arguments)
+
+
+def zm(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([ZM, *arguments], capture_output=True, text=True, timeout=60, check=False)
 
 
 def mode(path: Path) -> int:
@@ -289,6 +291,34 @@ def test_a_table_that_was_put_back_alone_keeps_its_person(tmp_path: Path) -> Non
     with running(backup) as service:
         found = service.call("recall", {"query": "tower clock"}).json()["hits"]
         assert [hit["excerpt"] for hit in found] == ["The tower clock runs late"]
+
+
+@pytest.mark.parametrize("content", [b"no table " * 1_000, b"SQLite format 3\x00" + bytes(9_000)])
+def test_a_damaged_table_is_named_in_words_and_left_alone(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "home" / "table.sqlite3"
+    file.parent.mkdir()
+    file.write_bytes(content)
+
+    refused = serve("--home", file.parent, "--port", "0")
+    asked = zm("admin", "--home", file.parent, "people")
+
+    for done in (refused, asked):
+        assert done.returncode == 1
+        assert "damaged" in done.stderr
+        assert "backup" in done.stderr
+        assert "Traceback" not in done.stderr
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}"])
+def test_a_damaged_note_of_whose_machine_it_is_is_named_in_words(tmp_path: Path, text: str) -> None:
+    (tmp_path / "person.json").write_text(text, encoding="utf-8")
+
+    refused = serve("--home", tmp_path, "--port", "0")
+
+    assert refused.returncode == 1
+    assert f"{tmp_path / 'person.json'} is damaged" in refused.stderr
+    assert "Traceback" not in refused.stderr
 
 
 def test_a_folder_that_cannot_be_used_is_named_in_words(tmp_path: Path) -> None:

@@ -157,6 +157,21 @@ def test_what_was_set_aside_is_delivered_once_its_consumer_is_mended(
     assert FailureQueue(tmp_path / "failures.json").all() == []
 
 
+@pytest.mark.parametrize("text", ["", "{", "[1]", '[{"function": "indexer"}]'])
+def test_a_damaged_queue_is_dropped_and_holds_up_nothing(
+    sqlite_table: SqliteTable, tmp_path: Path, text: str
+) -> None:
+    keys = write(sqlite_table, "a", "b")
+    (tmp_path / "failures.json").write_text(text, encoding="utf-8")
+    consumer = Consumer(lambda batch: [key for key in batch if key == keys[1]])
+
+    pump(sqlite_table, consumer, tmp_path).redrive()
+    pump(sqlite_table, consumer, tmp_path).deliver_once()
+
+    assert keys[0] in consumer.keys
+    assert [each.pk for each in FailureQueue(tmp_path / "failures.json").all()] == [keys[1]]
+
+
 def test_a_running_pump_delivers_what_is_written_and_stops_when_asked(
     sqlite_table: SqliteTable, tmp_path: Path
 ) -> None:
