@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from zero_memory.client.connection import Connection, machine
 from zero_memory.client.failure import UNREACHABLE, Failure
-from zero_memory.client.wire import Answer, WireError
+from zero_memory.client.wire import TIMEOUT_S, Answer, WireError
 from zero_memory.client.wire import post as post_to
 
 TYPE_CHECKING = False
@@ -15,8 +15,14 @@ if TYPE_CHECKING:  # typing alone takes a bare Python half as long again
 _OK, _UNAUTHORIZED = 200, 401
 
 
-def post(connection: Connection, path: str, body: bytes, headers: Mapping[str, str]) -> Answer:
-    """POST a JSON body with the token. Raises Failure when no service answers."""
+def post(
+    connection: Connection,
+    path: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    timeout_s: float = TIMEOUT_S,
+) -> Answer:
+    """POST a JSON body with the token. Raises Failure when no service answers in that time."""
     sent = {
         "authorization": f"Bearer {connection.token}",
         "content-type": "application/json",
@@ -25,7 +31,7 @@ def post(connection: Connection, path: str, body: bytes, headers: Mapping[str, s
         **headers,
     }
     try:
-        return post_to(f"{connection.url}{path}", sent, body)
+        return post_to(f"{connection.url}{path}", sent, body, timeout_s)
     except WireError as error:
         why = str(error)
     except OSError as error:

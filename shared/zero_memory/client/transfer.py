@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-TIMEOUT_S = 60.0
+TIMEOUT_S = 120.0
+"""A service begins nothing more after 10 s of a call; but what it has begun by then may be long,
+and share its cores with the other calls."""
+
 _OK, _INVALID, _TOO_MANY = 200, 400, 429
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _WIDTH = 30
@@ -35,7 +38,7 @@ def call(connection: Connection, tool: str, arguments: "Mapping[str, object]") -
     present = {name: value for name, value in arguments.items() if value is not None}
     body = json.dumps(present, ensure_ascii=False).encode()
     while True:
-        answer = post(connection, f"/tools/{tool}", body, {})
+        answer = post(connection, f"/tools/{tool}", body, {}, TIMEOUT_S)
         result = json_object(answer.body)
         if answer.status == _OK and result is not None:
             return result

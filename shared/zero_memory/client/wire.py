@@ -33,8 +33,11 @@ class Answer:
         self.body = body
 
 
-def post(url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-    """POST `body` to `url`, of http or https. Raises OSError or WireError."""
+def post(url: str, headers: Mapping[str, str], body: bytes, timeout_s: float = TIMEOUT_S) -> Answer:
+    """POST `body` to `url`, of http or https. Raises OSError or WireError.
+
+    `timeout_s` is how long the other side may be silent.
+    """
     scheme, _, rest = url.partition("://")
     authority, _, path = rest.partition("/")
     host, port = _host_and_port(scheme, authority)
@@ -48,6 +51,7 @@ def post(url: str, headers: Mapping[str, str], body: bytes) -> Answer:
     if any(not line.isascii() or not line.isprintable() for line in lines):
         raise WireError("the URL or a header holds characters that HTTP cannot carry")
     with _connected(host, port) as plain:
+        plain.settimeout(timeout_s)
         connected = _encrypted(plain, host) if scheme == "https" else plain
         with connected, connected.makefile("rb") as stream:
             connected.sendall("\r\n".join([*lines, "", ""]).encode("ascii") + body)
