@@ -315,12 +315,12 @@ class SqliteTable:
         """The sequence number up to which changes were acknowledged; 0 when none were."""
         with self._reading() as connection:
             (first,) = connection.execute("SELECT min(sequence) FROM changes").fetchone()
-            if first is not None:
-                return first - 1
-            last = connection.execute(
-                "SELECT seq FROM sqlite_sequence WHERE name = 'changes'"
-            ).fetchone()
-        return last[0] if last is not None else 0
+            return first - 1 if first is not None else _newest(connection)
+
+    def newest(self) -> int:
+        """The sequence number of the newest change, acknowledged or not; 0 when there was none."""
+        with self._reading() as connection:
+            return _newest(connection)
 
     def remove_expired(self, now: int, limit: int = 1_000) -> int:
         """Remove at most `limit` records that expired before `now` (seconds); how many it were."""
@@ -451,6 +451,11 @@ class SqliteTable:
 
 def _record_of(record: type[R], known: Mapping[str, str], document: bytes) -> R:
     return decode(record, known, msgspec.msgpack.decode(document))
+
+
+def _newest(connection: sqlite3.Connection) -> int:
+    found = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'changes'").fetchone()
+    return found[0] if found is not None else 0
 
 
 def _document(connection: sqlite3.Connection, address: Address) -> bytes | None:

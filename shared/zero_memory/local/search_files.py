@@ -13,15 +13,16 @@ _logger = logging.getLogger(__name__)
 
 
 def catch_up(table: SqliteTable, index: LocalIndex) -> None:
-    """Build search files anew that are older than what the table believes to be in them.
+    """Build search files anew that are not of the table's own history.
 
-    They were deleted, or put back from a copy. What the outbox still holds comes by the stream.
-    When memories have another model's vectors, the files stay unfinished and ask for a reindex.
+    They were deleted, or put back from a copy, and hold less than the table believes; or the table
+    was, and knows less than they do. What the outbox still holds comes by the stream. When memories
+    have another model's vectors, the files stay unfinished and ask for a reindex.
     """
     delivered = table.acknowledged()
-    if index.applied >= delivered:
+    if delivered <= index.applied <= table.newest():
         return
-    _logger.warning("the search files are missing or old: building them from the table")
+    _logger.warning("the search files are missing, or not of this table: building them from it")
     try:
         _build(table, index)
     except (DocumentRefused, IndexUnavailable) as refused:

@@ -84,6 +84,23 @@ def test_search_files_that_are_gone_or_old_are_built_again(
         assert finds(service, FACTS[1])[0] == late
 
 
+def test_a_backup_of_the_table_is_searched_as_it_was(tmp_path: Path) -> None:
+    home, backup = tmp_path / "home", tmp_path / "table.sqlite3"
+    with running(home) as service:
+        early = remember(service, FACTS[0])
+        wait_until_settled(home)
+        service.stop()
+    shutil.copy(home / "table.sqlite3", backup)
+    with running(home) as service:
+        service.call("forget", {"memory_id": early, "reason": "It was a mistake."})
+        remember(service, FACTS[1])
+        wait_until_settled(home)
+        service.stop()
+    shutil.copy(backup, home / "table.sqlite3")
+    with running(home) as service:
+        assert finds(service, FACTS[0]) == [early]
+
+
 def test_an_operator_builds_them_anew_while_the_service_is_stopped(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with running(home) as service:
