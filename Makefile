@@ -75,14 +75,19 @@ COMPILE := $(BIN)/uv pip compile --quiet --generate-hashes --no-emit-index-url \
 	--no-emit-find-links --no-header --no-annotate
 MACHINE := --universal --python-version 3.11
 LAMBDA := --python-platform aarch64-manylinux_2_28 --python-version 3.13
+# Tools with environments of their own.
+TOOLS := infra/sam/requirements tests/aws/requirements tests/template/requirements \
+	tests/contract/mcp/requirements-1.x
 
-lock: $(VENV)/serve.stamp ## pin the newest versions that pyproject.toml allows
+lock: $(VENV)/serve.stamp ## pin the newest versions that pyproject.toml allows, and tools'
 	@$(PIP) install uv
 	@printf 'hatchling\neditables\n' >$(VENV)/build.in
 	@$(COMPILE) $(MACHINE) --upgrade pyproject.toml $(VENV)/build.in -o requirements/run.txt
 	@$(COMPILE) $(MACHINE) --upgrade --group dev -c requirements/run.txt pyproject.toml \
 		-o requirements/dev.txt
 	@$(COMPILE) $(LAMBDA) -c requirements/run.txt requirements/lambda.in -o requirements/lambda.txt
+	@for tool in $(TOOLS); do \
+	$(COMPILE) $(MACHINE) --upgrade $$tool.in -o $$tool.txt || exit 1; done
 
 clean: ## remove what was set up or built, but the tools below .work
 	@rm -rf $(VENV) .aws-sam .pytest_cache .ruff_cache .import_linter_cache .hypothesis
