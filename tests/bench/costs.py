@@ -37,7 +37,7 @@ from zero_memory.scopes.model import GRANTS
 from zero_memory.tools import describe_scope, recall, remember
 from zero_memory.tools.standing import stand
 
-SIZES = (100, 100_000)
+SIZES = (100, 6_000, 100_000)
 CALLS = 20
 
 REGION, DATE = "us-east-1", "2025-06"

@@ -4,7 +4,7 @@ A strongly consistent read is 1 unit for each begun 4 KB, half of it from a seco
 is 1 for each begun KB of the item, as it was or as it is, whichever is larger, and twice that in a
 transaction; 1 more for its entry in each index that comes, goes or changes. A query is charged for
 the sum of its items; what is not there costs the least. Writes are held against an emulator that
-counts them as AWS does (tests/contract/table/test_units.py); of reads none is known that does.
+charges them as AWS does (tests/contract/table/test_units.py); it charges each read alike.
 """
 
 from collections.abc import Mapping, Sequence
