@@ -1,12 +1,13 @@
 """Records for tests, and strategies for all that the table keeps."""
 
-import dataclasses
 import functools
 import types
 from collections.abc import Collection
-from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zero_memory.adapters.schema import PATTERNS, pattern_of
 from zero_memory.memory.model import Interval, Meta
@@ -32,7 +33,7 @@ def meta(memory_id: str = "mem_1", **changes: Any) -> Meta:
         digest="d",
         folded="f",
     )
-    return dataclasses.replace(made, **changes)
+    return replace(made, **changes)
 
 
 @functools.cache
@@ -64,8 +65,8 @@ def _values(hint: Any, texts: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
     if origin is dict:
         keys, values = (_values(each, texts) for each in arguments)
         return st.dictionaries(keys, values, max_size=3)
-    if dataclasses.is_dataclass(hint):
-        return _instances(cast("type[Any]", hint))
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        return _instances(hint)
     leaves: dict[Any, st.SearchStrategy[Any]] = {
         str: texts,
         int: st.integers(-(2**63), 2**63 - 1),

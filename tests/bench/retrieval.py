@@ -19,12 +19,13 @@ for 20, over the local index and over OpenSearch (`make tools`), and says how fa
 import argparse
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby, product
 from pathlib import Path
 from statistics import mean
 
 import numpy as np
+from msgspec.structs import replace
 
 from tests.bench.labelled import (
     KeptVectors,

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from msgspec.structs import astuple
+
 from zero_memory.adapters.items import Item, Step, Value, encode, steps
 from zero_memory.adapters.limits import item_bytes
 from zero_memory.adapters.schema import Address, pattern_of
@@ -105,9 +107,9 @@ def _size(record: object) -> int:
     return 0 if record is None else item_bytes(*encode(record))
 
 
-def _view_size(record: object) -> int:
+def _view_size(record: Any) -> int:
     """An entry of an index: its fields, and the keys of index and item, some 200 bytes."""
-    return 200 + sum(len(str(value)) for value in vars(record).values())
+    return 200 + sum(len(str(value)) for value in astuple(record))
 
 
 def _views_written(before: Item | None, after: Item | None) -> int:

@@ -4,9 +4,10 @@ import json
 import threading
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec.structs import replace
 
 from zero_memory.local.stream import Delivery, Record
 

@@ -1,9 +1,9 @@
 """A search engine with the table behind it, for when it does not answer or is not filled yet."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from zero_memory.adapters.table_index import TableIndex

@@ -6,10 +6,10 @@ field that is None is left out.
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast, get_type_hints
 
 import msgspec
+from msgspec import Struct
 
 from zero_memory.adapters.schema import Address, Pattern, address_of, pattern_of
 from zero_memory.ports.table import (
@@ -25,16 +25,14 @@ Value = str | int | bool | bytes | Sequence["Value"] | Mapping[str, "Value"]
 Attributes = dict[str, Value]
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(Struct, frozen=True):
     """What the table keeps of a record: its attributes, and its keys in the views it stands in."""
 
     attributes: Attributes
     views: tuple[tuple[Pattern, Address], ...]
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """An action of a transaction, at its address; `item` is what a `Put` writes."""
 
     action: Action

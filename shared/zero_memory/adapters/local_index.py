@@ -14,7 +14,6 @@ import threading
 from collections import OrderedDict, defaultdict
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 from filelock import FileLock, Timeout
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from zero_memory.adapters.local_ranking import (
@@ -592,8 +592,7 @@ class _Stored(NamedTuple):
     places: dict[int, Place]
 
 
-@dataclass
-class _Draft:
+class _Draft(Struct):
     """What a transaction changes. Postings by (scope, token, block): entries, offsets gone."""
 
     growths: dict[int, Growth] = field(default_factory=dict[int, Growth])

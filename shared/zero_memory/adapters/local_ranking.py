@@ -1,10 +1,10 @@
 """How the local index ranks: exactly, over the arrays of a query's scopes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from zero_memory.adapters.local_shard import Postings, Shard
@@ -18,8 +18,7 @@ TIE = 1e-5
 last candidate are computed again, each alone."""
 
 
-@dataclass(frozen=True)
-class View:
+class View(Struct, frozen=True):
     """A scope under a filter: which rows count for the statistics, and which may be found."""
 
     shard: Shard
@@ -58,8 +57,7 @@ class Written(NamedTuple):
     spans: bytes
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A memory that a leg chose, as either leg sees it."""
 
     memory_id: str

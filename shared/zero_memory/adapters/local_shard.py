@@ -1,10 +1,11 @@
 """A scope of the local index as arrays, and how a transaction grows them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from zero_memory.adapters.vector_file import VectorFile
@@ -32,8 +33,7 @@ class Place(NamedTuple):
     windows: int
 
 
-@dataclass(frozen=True)
-class Shard:
+class Shard(Struct, frozen=True):
     """A scope as arrays, at one moment: by row, and the row that owns each vector.
 
     Rows are only ever added, so that a query goes on with what it has while another call writes.
@@ -49,8 +49,7 @@ class Shard:
     shared: Mapping[int, int]
 
 
-@dataclass
-class Growth:
+class Growth(Struct):
     """What a transaction adds to a shard and takes from it."""
 
     shard: Shard

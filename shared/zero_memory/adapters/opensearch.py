@@ -12,7 +12,6 @@ import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import blake2b
 from secrets import token_hex
 from typing import Any, Literal, TypeVar
@@ -21,6 +20,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from botocore.credentials import Credentials
 from botocore.exceptions import BotoCoreError
+from msgspec import Struct
 from numpy.typing import NDArray
 from opensearchpy import OpenSearch, Urllib3AWSV4SignerAuth, Urllib3HttpConnection
 from opensearchpy.exceptions import (
@@ -127,8 +127,7 @@ def opensearch_client(
     )
 
 
-@dataclass(frozen=True)
-class _Index:
+class _Index(Struct, frozen=True):
     """An index behind one of the aliases: what it is made of, and if it holds every memory."""
 
     name: str
@@ -581,8 +580,7 @@ class OpenSearchIndex:
         return call(max(ends - time.monotonic(), _FIRST_WAIT_S))
 
 
-@dataclass(frozen=True)
-class _Candidate:
+class _Candidate(Struct, frozen=True):
     """A memory that a leg chose, as either leg sees it."""
 
     nearest: SemanticMatch

@@ -11,11 +11,12 @@ import hashlib
 import re
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
 from functools import cached_property
 from string import Formatter
 from typing import Any, Literal, cast
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 from zero_memory.memory.ledger import ImportEntry
 from zero_memory.memory.model import (
@@ -67,16 +68,14 @@ _LAST = "\U0010ffff"  # sorts behind every other character
 _Form = Literal["plain", "digest", "shard"]
 
 
-@dataclass(frozen=True)
-class Address:
+class Address(Struct, frozen=True):
     """Where an item is, in the table or in an index."""
 
     pk: str
     sk: str
 
 
-@dataclass(frozen=True)
-class _Piece:
+class _Piece(Struct, frozen=True):
     """Literal text, and the field behind it ("": none)."""
 
     literal: str
@@ -162,8 +161,7 @@ class Template:
         return text, text
 
 
-@dataclass(frozen=True)
-class Pattern:
+class Pattern(Struct, frozen=True, dict=True):
     """How records of one type are kept, and so which questions the table answers.
 
     `packed` names fields that the table never looks into: each is one binary attribute, which
@@ -203,7 +201,7 @@ class Pattern:
     @cached_property
     def attributes(self) -> frozenset[str]:
         """The fields that are attributes of the item, since the key does not hold them as is."""
-        return frozenset(field.name for field in fields(self.record)) - self.in_key
+        return frozenset(self.record.__struct_fields__) - self.in_key
 
     @cached_property
     def in_key(self) -> frozenset[str]:
@@ -229,8 +227,7 @@ def _is_longer(key: str, size: int) -> bool:
     return 4 * len(key) > size and len(key.encode()) > size
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(Struct, frozen=True):
     """One partition's stretch of sort keys, both ends inclusive; `after` continues a page.
 
     `known` are the fields that the query itself names.

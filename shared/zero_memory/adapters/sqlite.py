@@ -5,12 +5,12 @@ import sqlite3
 import threading
 from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from zero_memory.adapters import limits
 from zero_memory.adapters.items import Attributes, Step, decode, steps
@@ -92,8 +92,7 @@ class DamagedFile(Exception):
     """The file is no table, or not the whole of one."""
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """One change of one item, as DynamoDB's stream would report it with its keys only."""
 
     sequence: int
@@ -102,8 +101,7 @@ class Change:
     sk: str
 
 
-@dataclass(frozen=True)
-class _Appearance:
+class _Appearance(Struct, frozen=True):
     """What one item shows in the views from now on: rows of name, view keys and document."""
 
     address: Address

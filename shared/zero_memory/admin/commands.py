@@ -10,9 +10,10 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import asdict
 
 from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.adapters.sqlite import DamagedFile, NewerSchema, SqliteTable

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, Json
 from pydantic.alias_generators import to_pascal
 
@@ -31,8 +31,7 @@ def deployment_folder() -> Path:
     )
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(Struct, frozen=True):
     """A Lambda function: its folder's name, where its handler is, and its limits."""
 
     name: str
@@ -42,8 +41,7 @@ class Function:
     timeout_s: int
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(Struct, frozen=True):
     """A route of the HTTP API. `method` may be `ANY`."""
 
     method: str
@@ -56,8 +54,7 @@ class Route:
         return f"{self.method} {self.path}"
 
 
-@dataclass(frozen=True)
-class StreamSource:
+class StreamSource(Struct, frozen=True):
     """A function that is called with the table's changes, and how.
 
     `patterns`: a record that matches one of these is delivered; without any, all are.
@@ -70,8 +67,7 @@ class StreamSource:
     patterns: tuple[Mapping[str, Any], ...]
 
 
-@dataclass(frozen=True)
-class Schedule:
+class Schedule(Struct, frozen=True):
     """A function that is called at a fixed rate."""
 
     name: str
@@ -79,8 +75,7 @@ class Schedule:
     every_s: int
 
 
-@dataclass(frozen=True)
-class Deployment:
+class Deployment(Struct, frozen=True):
     """Everything that a machine serves."""
 
     routes: tuple[Route, ...]

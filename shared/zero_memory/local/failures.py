@@ -4,16 +4,17 @@ import json
 import logging
 import threading
 import time
-from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from zero_memory.local.files import write_atomically
 
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """A change that `function` failed on, by its key; `since` in milliseconds since the epoch."""
 
     function: str

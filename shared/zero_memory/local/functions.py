@@ -5,8 +5,9 @@ import time
 import traceback
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from zero_memory.local.deployment import Function
 
@@ -17,8 +18,7 @@ Handler = Callable[[dict[str, Any], "LambdaContext"], Any]
 Invoke = Callable[[Function, dict[str, Any]], Any]
 
 
-@dataclass(frozen=True)
-class LambdaContext:
+class LambdaContext(Struct, frozen=True):
     """What Lambda hands a handler beside the event."""
 
     function_name: str

@@ -8,10 +8,11 @@ import json
 import time
 import uuid
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, cast
 from urllib.parse import parse_qsl
+
+from msgspec import Struct
 
 from zero_memory.local.deployment import Route
 from zero_memory.local.functions import ACCOUNT
@@ -20,8 +21,7 @@ from zero_memory.local.functions import ACCOUNT
 _TEXT_TYPES = ("text/", "application/json", "application/javascript", "application/xml")
 
 
-@dataclass(frozen=True)
-class HttpRequest:
+class HttpRequest(Struct, frozen=True):
     """One request as it came. Header names and values are bytes, in their order."""
 
     method: str
@@ -33,8 +33,7 @@ class HttpRequest:
     source_ip: str
 
 
-@dataclass(frozen=True)
-class HttpAnswer:
+class HttpAnswer(Struct, frozen=True):
     """One answer; header names are lower case."""
 
     status: int

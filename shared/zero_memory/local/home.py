@@ -4,10 +4,11 @@ import json
 import logging
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from zero_memory.local.files import write_atomically
 from zero_memory.ports.clock import Clock
@@ -25,8 +26,7 @@ LOCK_FILE = "serve.lock"
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Ready:
+class Ready(Struct, frozen=True):
     """Where a running service is: what `zm serve --json` prints, and what its home says."""
 
     mcp_url: str

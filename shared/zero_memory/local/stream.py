@@ -9,9 +9,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
+
+from msgspec import Struct
 
 from zero_memory.adapters.sqlite import Change, SqliteTable
 from zero_memory.local.deployment import StreamSource
@@ -68,8 +69,7 @@ def matches(pattern: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class Delivery:
+class Delivery(Struct, frozen=True):
     """How records reach the consumer `name`: what Lambda's event source mapping does with a batch.
 
     A record that fails by itself is tried `retries` times more, after pauses that double from

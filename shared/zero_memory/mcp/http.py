@@ -4,8 +4,9 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
+
+from msgspec import Struct, field
 
 MAX_BODY_BYTES = 1_048_576
 """The longest body that is read: 1 MiB, below every limit on the way."""
@@ -18,8 +19,7 @@ JSON_TYPE = "application/json"
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True)
-class HttpRequest:
+class HttpRequest(Struct, frozen=True):
     """A request. Header names are lower case, their values trimmed; the body is raw."""
 
     method: str
@@ -28,8 +28,7 @@ class HttpRequest:
     body: bytes = b""
 
 
-@dataclass(frozen=True)
-class HttpResponse:
+class HttpResponse(Struct, frozen=True):
     """A response; an empty body has no content type."""
 
     status: int

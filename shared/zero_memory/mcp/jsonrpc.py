@@ -1,7 +1,8 @@
 """JSON-RPC 2.0 as MCP uses it: one request or notification a body, never a batch."""
 
-from dataclasses import dataclass
 from typing import Any, cast
+
+from msgspec import Struct
 
 from zero_memory.mcp.http import UnreadableBodyError, has_lone_surrogate, read_json
 
@@ -18,8 +19,7 @@ RESOURCE_NOT_FOUND_2025 = -32002
 RequestId = str | int
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(Struct, frozen=True):
     """A request, or a notification when `id` is None."""
 
     method: str

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from pydantic import BaseModel
 
 from zero_memory.scopes.caller import Caller
@@ -11,8 +11,7 @@ from zero_memory.scopes.model import Grant
 from zero_memory.tools.services import Services
 
 
-@dataclass(frozen=True)
-class ResourceTemplate:
+class ResourceTemplate(Struct, frozen=True):
     """What a client reads of the family, and the read, which takes a whole URI.
 
     `uri_template` holds one variable, in braces; `variable` is the pattern of its values. `read`

@@ -7,8 +7,9 @@ revisions open with `initialize`.
 import base64
 import binascii
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, cast, get_args
+
+from msgspec import Struct
 
 from zero_memory.mcp.jsonrpc import (
     HEADER_MISMATCH,
@@ -45,8 +46,7 @@ _NAMED_BY = {"tools/call": "name", "resources/read": "uri", "prompts/get": "name
 _ENCODED_PREFIX, _ENCODED_SUFFIX = "=?base64?", "?="
 
 
-@dataclass(frozen=True)
-class ClientInfo:
+class ClientInfo(Struct, frozen=True):
     """What a client calls itself; for display and for the length of what it is told."""
 
     name: str

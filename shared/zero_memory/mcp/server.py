@@ -8,8 +8,9 @@ import json
 import re
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol, cast
+
+from msgspec import Struct
 
 from zero_memory import __version__
 from zero_memory.contracts.errors import ErrorCode, Refusal, not_found
@@ -75,8 +76,7 @@ _SESSION_ID = re.compile(r"[\x21-\x7e]{1,128}")
 AnyTool = Tool[Any, Any]
 
 
-@dataclass(frozen=True)
-class Peer:
+class Peer(Struct, frozen=True):
     """Who sends a message, as far as the message says.
 
     `session` is the transport session of the 2025 revisions; it selects state and proves nothing.
@@ -102,8 +102,7 @@ class Host(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class _Exchange:
+class _Exchange(Struct, frozen=True):
     """One request on its way to its method."""
 
     server: "Server"
@@ -116,8 +115,7 @@ class _Exchange:
 Method = Callable[[_Exchange], dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class Server:
+class Server(Struct, frozen=True):
     """What is offered: tools, sorted by name, resources, and the methods that reach them."""
 
     tools: tuple[AnyTool, ...]

@@ -1,7 +1,8 @@
 """How every gesture changes stored memories: read, plan, commit if nothing changed meanwhile."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from zero_memory.contracts.errors import conflict, forbidden, not_found
 from zero_memory.memory.commit import effects
@@ -16,8 +17,7 @@ from zero_memory.scopes.caller import Caller
 _ATTEMPTS = 8
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What a gesture does: the change of the memory that it names, others, and what goes along."""
 
     change: Change
@@ -25,8 +25,7 @@ class Plan:
     also: tuple[Action, ...] = ()
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """A memory after a gesture, and the record of its change (None: nothing had to change).
 
     `others` are the memories that the gesture changed too.

@@ -3,8 +3,9 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from zero_memory.contracts.errors import conflict, forbidden, not_found
 from zero_memory.memory.entities import distinct_names

@@ -2,8 +2,9 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import combinations
+
+from msgspec import Struct
 
 from zero_memory.memory.canonical import fold, fold_name, speaks_of
 from zero_memory.memory.entities import distinct_names
@@ -20,8 +21,7 @@ _MEMORIES_READ = 100
 _SHARED_READ = 500
 
 
-@dataclass(frozen=True)
-class Node:
+class Node(Struct, frozen=True):
     """An entity and the live memories that mention it, newest first; of more than 100, the newest.
 
     `more` says that there may be more.
@@ -32,8 +32,7 @@ class Node:
     more: bool = False
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(Struct, frozen=True):
     """Two entities that `weight` live memories mention together."""
 
     one: str
@@ -41,16 +40,14 @@ class Edge:
     weight: int
 
 
-@dataclass(frozen=True)
-class Graph:
+class Graph(Struct, frozen=True):
     """Entities, those with most memories first, and edges, the heaviest first."""
 
     nodes: tuple[Node, ...]
     edges: tuple[Edge, ...]
 
 
-@dataclass
-class _Mentions:
+class _Mentions(Struct):
     """Which memories mention which entities, by folded names."""
 
     entities: dict[str, dict[str, str]]

@@ -26,16 +26,16 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise, takewhile
+
+from msgspec import Struct
 
 from zero_memory.contracts.errors import validation_failed
 from zero_memory.scopes.hints import NO_PORT
 
 
-@dataclass(frozen=True)
-class Secret:
+class Secret(Struct, frozen=True):
     """A credential that was found.
 
     `detector` names its format; `lead` is the few characters that are safe to show: the public
@@ -198,8 +198,7 @@ def _is_words(body: str) -> bool:
     return len(pieces) > 1 and all(map(_is_word, pieces))
 
 
-@dataclass(frozen=True)
-class _Broken:
+class _Broken(Struct, frozen=True):
     """What follows a prefix: runs of letters and digits, and what stands before each."""
 
     pieces: list[str]
@@ -284,8 +283,7 @@ _GROUP = 24  # characters, shorter than any hash
 _Detector = Callable[[str, str], Secret | None]
 
 
-@dataclass(frozen=True)
-class _Token:
+class _Token(Struct, frozen=True):
     """A format that is a public prefix and a body.
 
     In `prefix`, `?` is any small letter. `body` is the pattern of a body as written, no longer than

@@ -1,7 +1,8 @@
 """What became of a memory: its versions, its states, its links, and who did what when."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from zero_memory.memory.changing import visible_memory
 from zero_memory.memory.model import AuditRecord, Dispute, LinkIn, LinkOut, Meta
@@ -13,8 +14,7 @@ _VERSIONS_SHOWN = 50
 _LINKS_SHOWN = 100
 
 
-@dataclass(frozen=True)
-class History:
+class History(Struct, frozen=True):
     """One memory's past and present.
 
     `versions` are the memory and, of what it superseded and what superseded it, the nearest 50

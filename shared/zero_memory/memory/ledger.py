@@ -1,12 +1,12 @@
 """What an import remembers of what it read, so that reading it again changes nothing."""
 
 import json
-from dataclasses import dataclass
 from typing import Any, cast
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class ImportedSection:
+
+class ImportedSection(Struct, frozen=True):
     """What an import made of one section of a file.
 
     `section` is a digest of the section's name, `sha256` that of its text. `made` says that the
@@ -19,8 +19,7 @@ class ImportedSection:
     made: bool
 
 
-@dataclass(frozen=True)
-class ImportEntry:
+class ImportEntry(Struct, frozen=True):
     """The ledger of what a person imported into a scope from one path.
 
     `sha256` is that of the whole file, empty while some of its sections are still to come.

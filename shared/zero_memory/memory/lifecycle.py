@@ -5,10 +5,11 @@ can't overwrite what somebody else did meanwhile.
 """
 
 import json
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zero_memory.contracts.errors import conflict, validation_failed
 from zero_memory.contracts.kinds import LinkType
@@ -35,8 +36,7 @@ _STATE_FIELDS = (
 _FROM_LIFE = frozenset(("alive", "timeline", "invalidated_at"))
 
 
-@dataclass(frozen=True)
-class LinkStep:
+class LinkStep(Struct, frozen=True):
     """A typed link from the changed memory to another, added or taken away."""
 
     link: LinkType
@@ -44,8 +44,7 @@ class LinkStep:
     added: bool
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Struct, frozen=True):
     """One memory's step from `before` (None: it is new) to `after`, and why."""
 
     before: Meta | None

@@ -3,9 +3,10 @@
 import heapq
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
+
+from msgspec import Struct
 
 from zero_memory.memory.canonical import fold_name
 from zero_memory.memory.entities import distinct_names
@@ -32,8 +33,7 @@ _EXAMINED = 1_000
 _COUNTED = 200
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Which live memories to list: ids from `since` to `until`, and those born before `behind`."""
 
     kinds: frozenset[Kind] | None = None
@@ -52,8 +52,7 @@ class Wanted:
         )
 
 
-@dataclass(frozen=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """A page: its memories, newest first, and the id behind which the next one starts."""
 
     memories: tuple[Meta, ...]

@@ -3,8 +3,9 @@
 Times are milliseconds since the epoch. Ids of scopes are `scp_<ulid>`, of memories `mem_<ulid>`.
 """
 
-from dataclasses import dataclass, field
 from typing import Literal, get_args
+
+from msgspec import Struct, field
 
 from zero_memory.contracts.kinds import AuthorKind, Kind, LinkType
 
@@ -29,16 +30,14 @@ def timeline_of(kind: Kind) -> Timeline:
     return "episodes" if kind == "episode" else "knowledge"
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """A half-open stretch of record time in which a memory was live; an open end is None."""
 
     start: int
     end: int | None = None
 
 
-@dataclass(frozen=True)
-class Body:
+class Body(Struct, frozen=True):
     """What is written once and never changes: the words and where they came from.
 
     `content` is as sent, to the byte. `source_json` is the caller's `source` as JSON text.
@@ -52,8 +51,7 @@ class Body:
     source_json: str | None = None
 
 
-@dataclass(frozen=True)
-class Meta:
+class Meta(Struct, frozen=True):
     """The small authoritative record of one memory: state, scope, revision, intervals of life.
 
     `body` is here when it is short; otherwise it is a `StoredBody` of its own. `digest` is the
@@ -96,16 +94,14 @@ class Meta:
         return bool(self.alive) and self.alive[-1].end is None
 
 
-@dataclass(frozen=True)
-class StoredBody:
+class StoredBody(Struct, frozen=True):
     """The body of a memory that is too long for its `Meta`."""
 
     memory_id: str
     body: Body
 
 
-@dataclass(frozen=True)
-class TimelineEntry:
+class TimelineEntry(Struct, frozen=True):
     """View of live memories of a scope by class, ordered by id (and so by time of birth)."""
 
     scope: str
@@ -115,8 +111,7 @@ class TimelineEntry:
     author: str
 
 
-@dataclass(frozen=True)
-class ConversationEntry:
+class ConversationEntry(Struct, frozen=True):
     """View of memories by the conversation that wrote them, ordered by id."""
 
     conversation: str
@@ -125,8 +120,7 @@ class ConversationEntry:
     kind: Kind
 
 
-@dataclass(frozen=True)
-class StoredWindow:
+class StoredWindow(Struct, frozen=True):
     """An embedding window: code-point range, and an int8 vector behind its float32 scale."""
 
     start: int
@@ -134,8 +128,7 @@ class StoredWindow:
     vector: bytes
 
 
-@dataclass(frozen=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """Everything that retrieval needs of a text, and a function of that text alone.
 
     `vector` of each window is the vector, in every home (`retrieval.vectors`). `tokens` are the
@@ -147,8 +140,7 @@ class Passage:
     tokens: dict[str, int] = field(default_factory=dict[str, int])
 
 
-@dataclass(frozen=True)
-class SearchRecord:
+class SearchRecord(Struct, frozen=True):
     """The passage of one memory, in its scope."""
 
     scope: str
@@ -156,8 +148,7 @@ class SearchRecord:
     passage: Passage
 
 
-@dataclass(frozen=True)
-class SharedMemory:
+class SharedMemory(Struct, frozen=True):
     """Says in a scope that a memory of another one is shared to it, live or not.
 
     What finds it there; `Meta.shared_to` decides. `entities` are the memory's.
@@ -168,8 +159,7 @@ class SharedMemory:
     entities: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class PendingMarker:
+class PendingMarker(Struct, frozen=True):
     """Says that index and views may not show a live memory as it is from this revision on."""
 
     scope: str
@@ -177,8 +167,7 @@ class PendingMarker:
     revision: int
 
 
-@dataclass(frozen=True)
-class IndexSweep:
+class IndexSweep(Struct, frozen=True):
     """How far the comparison of the table with one index has come (`retrieval.drift`).
 
     `index` is the index's identity. First each scope's memories are looked for in the index:
@@ -198,8 +187,7 @@ class IndexSweep:
     expires_at: int = 0
 
 
-@dataclass(frozen=True)
-class DuplicateClaim:
+class DuplicateClaim(Struct, frozen=True):
     """Held by the live memory of a scope that says exactly this, as this kind."""
 
     scope: str
@@ -207,8 +195,7 @@ class DuplicateClaim:
     memory_id: str
 
 
-@dataclass(frozen=True)
-class Wording:
+class Wording(Struct, frozen=True):
     """Finds an owner's memories that say the same after folding; `folded` is its SHA-256."""
 
     owner: str
@@ -216,8 +203,7 @@ class Wording:
     memory_id: str
 
 
-@dataclass(frozen=True)
-class EntityName:
+class EntityName(Struct, frozen=True):
     """An entity that a scope has spoken of, by the name under which its spellings meet."""
 
     scope: str
@@ -225,8 +211,7 @@ class EntityName:
     name: str
 
 
-@dataclass(frozen=True)
-class Mention:
+class Mention(Struct, frozen=True):
     """An entity that a memory of a scope speaks of.
 
     `folded` is the entity's name under which spellings meet; `others` are the memory's other
@@ -240,8 +225,7 @@ class Mention:
     others: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class LinkOut:
+class LinkOut(Struct, frozen=True):
     """A typed link, at its source."""
 
     source: str
@@ -250,8 +234,7 @@ class LinkOut:
     created_at: int
 
 
-@dataclass(frozen=True)
-class LinkIn:
+class LinkIn(Struct, frozen=True):
     """The same link, at its target."""
 
     target: str
@@ -260,8 +243,7 @@ class LinkIn:
     created_at: int
 
 
-@dataclass(frozen=True)
-class AuditRecord:
+class AuditRecord(Struct, frozen=True):
     """One change of state of one memory: who, when, why, in which conversation, and its inverse.
 
     `before` and `after` are JSON texts of the fields of `Meta` that changed, and nothing else, so
@@ -283,8 +265,7 @@ class AuditRecord:
     undoes: str | None = None
 
 
-@dataclass(frozen=True)
-class IdempotentAnswer:
+class IdempotentAnswer(Struct, frozen=True):
     """What a call with this key did: the request's hash, and the ids of its result.
 
     `expires_at` is in seconds since the epoch, as the table's expiry wants it.
@@ -298,8 +279,7 @@ class IdempotentAnswer:
     expires_at: int
 
 
-@dataclass(frozen=True)
-class AnswerPointer:
+class AnswerPointer(Struct, frozen=True):
     """Says that an idempotent answer names this memory; it expires with the answer."""
 
     memory_id: str
@@ -309,8 +289,7 @@ class AnswerPointer:
     expires_at: int
 
 
-@dataclass(frozen=True)
-class Dispute:
+class Dispute(Struct, frozen=True):
     """Somebody's doubt about one memory, which stays live meanwhile.
 
     It is open while the memory's `Meta.dispute` names it.

@@ -1,15 +1,15 @@
 """Memories by id, for a caller: the one way from ids to what may be shown."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from zero_memory.memory.model import Body, Meta, StoredBody
 from zero_memory.ports.table import Table, ref
 from zero_memory.scopes.visibility import ReadSet, visible
 
 
-@dataclass(frozen=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """A memory with its words."""
 
     meta: Meta

@@ -1,12 +1,11 @@
 """What a caller may see and change, as the use cases of memories take it."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from zero_memory.scopes.visibility import ReadSet
 
 
-@dataclass(frozen=True)
-class Rights:
+class Rights(Struct, frozen=True):
     """What the caller may see, and the scopes in which it may change memories, and erase them."""
 
     read_set: ReadSet

@@ -7,10 +7,11 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zero_memory.contracts.errors import conflict, forbidden, not_found, validation_failed
 from zero_memory.contracts.kinds import LinkType
@@ -69,8 +70,7 @@ _ANSWER_KEPT_SECONDS = 7 * 24 * 3600
 INLINE_BODY_BYTES = 600
 
 
-@dataclass(frozen=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """What somebody asks to be remembered.
 
     `source_json` is their `source` as JSON text. `gesture` is what the audit calls the end of a
@@ -99,8 +99,7 @@ class Draft:
     follows: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True)
-class Destination:
+class Destination(Struct, frozen=True):
     """Where a draft goes: the scope and its owner, and the conversation that it comes from."""
 
     scope: str
@@ -109,8 +108,7 @@ class Destination:
     thread: str | None = None
 
 
-@dataclass(frozen=True)
-class Idempotency:
+class Idempotency(Struct, frozen=True):
     """A call that happens once: its tool, its key, and the hash of its arguments."""
 
     tool: str
@@ -118,8 +116,7 @@ class Idempotency:
     request: str
 
 
-@dataclass(frozen=True)
-class Submission:
+class Submission(Struct, frozen=True):
     """A draft with its writer and its destination."""
 
     caller: Caller
@@ -129,8 +126,7 @@ class Submission:
     once: Idempotency | None = None
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Struct, frozen=True):
     """What a write did. `memory_id` is the new memory, or the one that absorbed the draft.
 
     `audits` are the records of the ends of the `superseded`, in their order.
@@ -144,8 +140,7 @@ class Written:
     audits: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class _Findings:
+class _Findings(Struct, frozen=True):
     """What the table says of a draft: who says the same, what its targets are, what it follows."""
 
     exact: Meta | None

@@ -6,8 +6,9 @@ their tokens work, so that they can see it through.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from zero_memory.contracts.errors import conflict
 from zero_memory.memory.erasure import erase
@@ -57,8 +58,7 @@ _TOKENS_AT_ONCE = 40
 _PRIVATE = frozenset(("personal", "core"))
 
 
-@dataclass(frozen=True)
-class Departure:
+class Departure(Struct, frozen=True):
     """How far it is: the memories that this call erased, and whether all but the person is gone.
 
     `remaining` counts the memories that are still there, up to 200 a scope; `more` says that there

@@ -1,7 +1,8 @@
 """Where imported memories go: portable names to the importer's own scopes."""
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from zero_memory.contracts.errors import forbidden, not_found
 from zero_memory.memory.rights import Rights
@@ -17,8 +18,7 @@ from zero_memory.scopes.visibility import ReadSet
 _MADE: tuple[tuple[Root, Literal["project", "team"]], ...] = (("proj", "project"), ("team", "team"))
 
 
-@dataclass
-class Destinations:
+class Destinations(Struct):
     """The scopes of one importing call. Own projects and teams that are not there are made.
 
     `instead` takes what any record names as its own scope.

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import TypeVar
+
+from msgspec import Struct
 
 from zero_memory.memory.ages import timestamp
 from zero_memory.memory.model import AuditRecord, Dispute, LinkOut, Meta, SearchRecord
@@ -34,8 +35,7 @@ _READ_AT_ONCE = 50
 _PAGE = 1_000
 
 
-@dataclass(frozen=True)
-class ExportLimits:
+class ExportLimits(Struct, frozen=True):
     """What one call may take: memories, their UTF-8 bytes as rendered, milliseconds.
 
     A page has one memory at least, however long.
@@ -46,16 +46,14 @@ class ExportLimits:
     milliseconds: int
 
 
-@dataclass(frozen=True)
-class ExportedPage:
+class ExportedPage(Struct, frozen=True):
     """Rendered memories, in the order of scope name and id; `behind` continues, None: the end."""
 
     memories: tuple[tuple[Portable, str], ...]
     behind: str | None
 
 
-@dataclass(frozen=True)
-class _Loaded:
+class _Loaded(Struct, frozen=True):
     """What the table holds of one memory. The past is read for JSON Lines only."""
 
     memory: Memory

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, cast
 
 import yaml
+from msgspec import Struct
 from typing_extensions import override
 
 from zero_memory.contracts.errors import validation_failed
@@ -21,8 +21,7 @@ _BLOCK = re.compile(r"---[ \t]*\r?\n(?P<yaml>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOT
 _NO_FOLDING = 2**31 - 1
 
 
-@dataclass(frozen=True)
-class Fronted:
+class Fronted(Struct, frozen=True):
     """A file's frontmatter as a mapping, and what follows it, to the byte."""
 
     fields: dict[str, Any]

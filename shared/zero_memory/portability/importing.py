@@ -9,10 +9,11 @@ exported file whose text was edited since supersedes the memory that it came fro
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zero_memory.contracts.errors import Refusal, forbidden, validation_failed
 from zero_memory.contracts.kinds import Kind
@@ -45,8 +46,7 @@ _SECTIONS = 1_000
 _LANGUAGE_LENGTH = 35
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """A file, or a line of JSON Lines. `path`, what the ledger knows it by, holds no secret."""
 
     path: str
@@ -54,8 +54,7 @@ class Source:
     format: Format
 
 
-@dataclass(frozen=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """What became of one source; `ids` are the memories that hold it now.
 
     `forgotten` counts those of an unchanged source that were forgotten, and stay so.
@@ -68,8 +67,7 @@ class Imported:
     forgotten: int = 0
 
 
-@dataclass(frozen=True)
-class Importer:
+class Importer(Struct, frozen=True):
     """One importing call: who imports, to where, and until when.
 
     `notes_to` is where notes go, asked for when there are some; exported memories go where

@@ -7,8 +7,9 @@ scope that they are not in is `elsewhere`, a person who left is a former member.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from zero_memory.memory.model import AuditRecord
 from zero_memory.ports.table import Table
@@ -40,8 +41,7 @@ def _with_maker(path: str, maker: str, named: str) -> str:
     return f"{root}.{named}{dot}{slug}" if found == maker else path
 
 
-@dataclass(frozen=True)
-class Names:
+class Names(Struct, frozen=True):
     """A caller's portable names, of the scopes that they are in and of some principals.
 
     `hidden` are memories that the caller may not see, and so are not named.

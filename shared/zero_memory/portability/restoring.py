@@ -8,10 +8,10 @@ is ever added to somebody else's memory.
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
 from ulid import ULID
 
 from zero_memory.contracts.errors import conflict, validation_failed
@@ -64,8 +64,7 @@ _TRANSACTION_ACTIONS = 100
 _ATTEMPTS = 3
 
 
-@dataclass(frozen=True)
-class Restored:
+class Restored(Struct, frozen=True):
     """What became of a record: `deduplicated` names another live memory that says the same."""
 
     memory_id: str
@@ -302,8 +301,7 @@ def _main(meta: Meta, body: Body, passage: Passage, last: AuditRecord) -> list[A
     return actions + mentions(meta.scope, meta.memory_id, distinct_names(body.entities))
 
 
-@dataclass(frozen=True)
-class _Beside:
+class _Beside(Struct, frozen=True):
     """A record that hangs on a memory, and its address."""
 
     put: Put

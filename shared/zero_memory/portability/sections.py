@@ -15,7 +15,8 @@ Blocks of promoted rules are no memories, and are left out:
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from zero_memory.contracts.model import MAX_CONTENT_CHARACTERS
 
@@ -36,16 +37,14 @@ _PARAGRAPHS = re.compile(r"(?:\r?\n[ \t]*){2,}")
 _NAME = 200
 
 
-@dataclass(frozen=True)
-class Section:
+class Section(Struct, frozen=True):
     """A statement of a file: the headings above and of it, and its text with them."""
 
     name: str
     text: str
 
 
-@dataclass(frozen=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """A heading and the text up to the next one, or (level 0) the text before the first."""
 
     level: int

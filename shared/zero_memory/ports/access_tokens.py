@@ -1,11 +1,11 @@
 """The port to an OAuth issuer: what one of its access tokens says."""
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class Claims:
+
+class Claims(Struct, frozen=True):
     """What an access token says, as its issuer signed it.
 
     `subject` is who signed in, unique with `issuer` alone. `scopes` are as the issuer names them.

@@ -1,15 +1,14 @@
 """Text to vectors, as a port."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(Struct, frozen=True):
     """A window's half-open range of code points in its text."""
 
     start: int

@@ -1,11 +1,11 @@
 """What stands behind the ports, as cards that are known without making them."""
 
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class EmbedderCard:
+
+class EmbedderCard(Struct, frozen=True):
     """An embedding model's name and revision, its dimensions and languages (BCP 47)."""
 
     model: str
@@ -13,8 +13,7 @@ class EmbedderCard:
     languages: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class HomeCard:
+class HomeCard(Struct, frozen=True):
     """Where memories live: which table, which search index, which embedder."""
 
     table: Literal["sqlite", "dynamodb"]

@@ -6,16 +6,16 @@ part of each query; what comes back is checked again against the table before an
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class IndexedWindow:
+class IndexedWindow(Struct, frozen=True):
     """One embedding window of a memory: its code-point range and unit-length vector."""
 
     start: int
@@ -23,8 +23,7 @@ class IndexedWindow:
     vector: "NDArray[np.float32]"
 
 
-@dataclass(frozen=True)
-class IndexDocument:
+class IndexDocument(Struct, frozen=True):
     """What the index holds of one memory at one revision.
 
     `visible_in` holds the home scope and every scope the memory is shared to. `alive` holds
@@ -44,8 +43,7 @@ class IndexDocument:
     tokens: Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class SearchFilter:
+class SearchFilter(Struct, frozen=True):
     """Which memories a query may touch: in these scopes, of these kinds, live at a moment.
 
     No kinds: all of them. No moment: now. `without` names memories that are as if the index did
@@ -58,8 +56,7 @@ class SearchFilter:
     without: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class SemanticMatch:
+class SemanticMatch(Struct, frozen=True):
     """A memory by its nearest window: cosine in [-1, 1], window as a code-point range."""
 
     memory_id: str
@@ -68,8 +65,7 @@ class SemanticMatch:
     end: int
 
 
-@dataclass(frozen=True)
-class LexicalMatch:
+class LexicalMatch(Struct, frozen=True):
     """A memory that holds query tokens: their frequencies in it, and its length in tokens."""
 
     memory_id: str
@@ -77,8 +73,7 @@ class LexicalMatch:
     length: int
 
 
-@dataclass(frozen=True)
-class CorpusStatistics:
+class CorpusStatistics(Struct, frozen=True):
     """What BM25 needs to know of the filtered memories, and of no others.
 
     `documents` live memories with `length` tokens in all; `document_frequency` by query token.
@@ -89,8 +84,7 @@ class CorpusStatistics:
     document_frequency: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
-@dataclass(frozen=True)
-class SearchAnswer:
+class SearchAnswer(Struct, frozen=True):
     """Both legs' candidates and the statistics to score the lexical ones by.
 
     `incomplete` says what was left out of account, None when nothing was.

@@ -1,12 +1,13 @@
 """The table, as a port: records under keys, transactions with conditions, paged queries.
 
-The domain speaks of record types (frozen dataclasses); the adapter's schema module alone knows
+The domain speaks of record types (frozen structs); the adapter's schema module alone knows
 their keys. A record type's key parts are named there, and are passed here in that order.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -31,25 +32,21 @@ class TableUnavailable(Exception):
     """The table did not answer within its time and retries; a write may have happened."""
 
 
-@dataclass(frozen=True)
-class Absent:
+class Absent(Struct, frozen=True):
     """Holds when no record is there (one that expired counts as there until it is removed)."""
 
 
-@dataclass(frozen=True)
-class Present:
+class Present(Struct, frozen=True):
     """Holds when a record is there."""
 
 
-@dataclass(frozen=True)
-class RevisionIs:
+class RevisionIs(Struct, frozen=True):
     """Holds when a record is there whose field `revision` is this."""
 
     revision: int
 
 
-@dataclass(frozen=True)
-class AttributeIs:
+class AttributeIs(Struct, frozen=True):
     """Holds when a record is there whose field `name` is this value."""
 
     name: str
@@ -59,8 +56,7 @@ class AttributeIs:
 Condition = Absent | Present | RevisionIs | AttributeIs
 
 
-@dataclass(frozen=True)
-class Ref(Generic[R_co]):
+class Ref(Struct, Generic[R_co], frozen=True):
     """The address of one record: its type, and its key parts in the schema's order."""
 
     record: type[R_co]
@@ -72,24 +68,21 @@ def ref(record: type[R], *parts: str) -> Ref[R]:
     return Ref(record, parts)
 
 
-@dataclass(frozen=True)
-class Put:
+class Put(Struct, frozen=True):
     """Write this record whole, in place of what is at its address."""
 
     record: object
     when: Condition | None = None
 
 
-@dataclass(frozen=True)
-class Delete:
+class Delete(Struct, frozen=True):
     """Remove what is at this address; nothing there is no failure unless `when` says so."""
 
     at: Ref[object]
     when: Condition | None = None
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(Struct, frozen=True):
     """Change nothing here, but fail the transaction unless this holds."""
 
     at: Ref[object]
@@ -99,8 +92,7 @@ class Check:
 Action = Put | Delete | Check
 
 
-@dataclass(frozen=True)
-class Page(Generic[R_co]):
+class Page(Struct, Generic[R_co], frozen=True):
     """A page of a query. `next`, passed as `after`, continues behind it; None: no more."""
 
     records: tuple[R_co, ...]

@@ -6,8 +6,10 @@ is found by comparing the two in both directions, from where the last run stoppe
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from zero_memory.memory.model import IndexSweep, Meta, PendingMarker, SearchRecord
 from zero_memory.ports.clock import Clock
@@ -29,8 +31,7 @@ _AT_ONCE = 250
 _KEPT_S = 90 * 24 * 3_600
 
 
-@dataclass
-class Drift:
+class Drift(Struct):
     """What a run found, by ids, all of it mended but for `refused`.
 
     The index had lost memories, held them at another revision than the table (`stale`), or held

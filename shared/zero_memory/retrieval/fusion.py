@@ -1,9 +1,10 @@
 """Two legs' candidates as one list of scores."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
+
+from msgspec import Struct
 
 from zero_memory.ports.search_index import CorpusStatistics, LexicalMatch, SemanticMatch
 from zero_memory.retrieval.lexical import attainable_score, bm25_scorer
@@ -12,8 +13,7 @@ from zero_memory.retrieval.ranking import FusionName, Ranking
 Leg = Literal["lexical", "semantic"]
 
 
-@dataclass(frozen=True)
-class Fused:
+class Fused(Struct, frozen=True):
     """A candidate: its score, the legs that found it with their ranks, and its nearest window.
 
     `factors` are what each leg added to the score. A candidate without a vector to compare has
@@ -28,8 +28,7 @@ class Fused:
     end: int = 0
 
 
-@dataclass(frozen=True)
-class Legs:
+class Legs(Struct, frozen=True):
     """Both legs by memory: cosine, BM25 (above 0), and rank from 1 among the leg's `limit` best.
 
     `attainable` is a BM25 that no memory exceeds for this query.

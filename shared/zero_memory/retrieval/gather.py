@@ -1,9 +1,9 @@
 """Candidates for a query: what the index holds, and what was written since, scored alike."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from zero_memory.memory.model import Meta, PendingMarker, SearchRecord
@@ -25,8 +25,7 @@ from zero_memory.scopes.visibility import ReadSet, scope_filter
 _PENDING_READ = 200
 
 
-@dataclass(frozen=True)
-class Query:
+class Query(Struct, frozen=True):
     """A query as both legs take it, and the model that its vector is of."""
 
     model: str
@@ -34,8 +33,7 @@ class Query:
     tokens: Sequence[str]
 
 
-@dataclass(frozen=True)
-class Candidates:
+class Candidates(Struct, frozen=True):
     """What may answer a query: both legs' matches among memories that the caller may see.
 
     `degraded` says why candidates may be missing, None when none can be.

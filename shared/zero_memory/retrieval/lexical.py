@@ -1,11 +1,11 @@
 """BM25, over candidates whose corpus is given: pure, and the same for an index and fresh writes."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from math import log
 from typing import TypeVar
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from zero_memory.ports.search_index import CorpusStatistics
@@ -13,8 +13,7 @@ from zero_memory.ports.search_index import CorpusStatistics
 Numbers = TypeVar("Numbers", float, NDArray[np.float64])
 
 
-@dataclass(frozen=True)
-class Bm25:
+class Bm25(Struct, frozen=True):
     """BM25's parameters: `saturation` is k1 (at least 0), `length_weight` is b (0 to 1)."""
 
     saturation: float = 1.2

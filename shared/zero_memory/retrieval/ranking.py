@@ -1,9 +1,10 @@
 """Every number that ranking depends on, in one place."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
+
+from msgspec import Struct, field
 
 from zero_memory.memory.model import Kind
 from zero_memory.retrieval.lexical import Bm25
@@ -26,8 +27,7 @@ HALF_LIFE_DAYS: Mapping[Kind, int] = MappingProxyType(
 """Days after which a memory has lost half of what age can take from it."""
 
 
-@dataclass(frozen=True)
-class Ranking:
+class Ranking(Struct, frozen=True):
     """How candidates become an order.
 
     Each leg gives `candidates_per_result` candidates for every result asked for; `fusion` names

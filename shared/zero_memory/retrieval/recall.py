@@ -1,8 +1,9 @@
 """The retrieval pipeline: gather candidates, fuse the legs, weigh by signals, take the best."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from zero_memory.memory.model import Meta
 from zero_memory.ports.clock import Clock
@@ -18,8 +19,7 @@ from zero_memory.retrieval.signals import signals
 from zero_memory.scopes.visibility import ReadSet
 
 
-@dataclass(frozen=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     """A memory that answers, its score, and every factor that made it."""
 
     meta: Meta
@@ -28,8 +28,7 @@ class Ranked:
     factors: Mapping[str, float]
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """What answers a query, best first. `degraded` says why something may be missing."""
 
     ranked: tuple[Ranked, ...]

@@ -2,8 +2,10 @@
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import chain
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zero_memory.memory.canonical import canonical
 from zero_memory.memory.model import Meta, SearchRecord
@@ -18,8 +20,7 @@ from zero_memory.scopes.model import Scope
 _AT_ONCE = 250
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far it is: memories indexed, how many were embedded anew, which could not be indexed."""
 
     indexed: int = 0

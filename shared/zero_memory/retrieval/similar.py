@@ -1,6 +1,6 @@
 """The memories nearest to one that is stored."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from zero_memory.memory.model import Meta, SearchRecord
 from zero_memory.ports.clock import Clock

@@ -9,9 +9,10 @@ import binascii
 import time
 import uuid
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import BaseModel
 
 from zero_memory.contracts.errors import ErrorCode, Refusal, forbidden, not_found, validation_failed
@@ -109,8 +110,7 @@ class _LacksScope(Exception):
         self.wanted = wanted
 
 
-@dataclass(frozen=True)
-class _Visit:
+class _Visit(Struct, frozen=True):
     """One request of a known caller; the protocol's host."""
 
     request: HttpRequest

@@ -2,8 +2,9 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypedDict
+
+from msgspec import Struct
 
 from zero_memory.adapters.schema import memory_of
 from zero_memory.adapters.sqs import parked_memory
@@ -26,8 +27,7 @@ class BatchResult(TypedDict):
     batchItemFailures: list[ItemFailure]
 
 
-@dataclass(frozen=True)
-class _Change:
+class _Change(Struct, frozen=True):
     """What a record says: to look at this memory, which changed no later than `at`, in ms."""
 
     item: str

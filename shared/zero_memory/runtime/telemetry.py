@@ -3,13 +3,13 @@
 import hashlib
 import sys
 import traceback
-from dataclasses import dataclass
 from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.metrics import EphemeralMetrics, MetricUnit
+from msgspec import Struct
 
 from zero_memory.runtime.settings import Settings
 
@@ -20,8 +20,7 @@ _SERVICE = "zero-memory"
 _NAMESPACE = "ZeroMemory"
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How one call went. `code` is the error's, None for a success; `principal` is never shown."""
 
     tool: str

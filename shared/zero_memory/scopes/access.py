@@ -1,8 +1,9 @@
 """What a person may do where: their memberships, and the refusals that follow from them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from zero_memory.contracts.errors import forbidden, not_found, unauthorized
 from zero_memory.ports.table import Table
@@ -16,8 +17,7 @@ NO_SUCH_SCOPE = (
 )
 
 
-@dataclass(frozen=True)
-class Access:
+class Access(Struct, frozen=True, dict=True):
     """A person's memberships, as one consistent read found them."""
 
     person: str

@@ -1,12 +1,11 @@
 """Who calls. Decided once, at the entry point; a parameter everywhere below."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from zero_memory.scopes.model import Grant
 
 
-@dataclass(frozen=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """An authenticated principal, acting for a person.
 
     `transport_session` is the `Mcp-Session-Id` of the 2025 revisions, when there is one; it

@@ -6,9 +6,10 @@ Spellings of one repository fold into one identity: `git@github.com:Acme/api.git
 """
 
 import re
-from dataclasses import dataclass
 from hashlib import sha256
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from zero_memory.scopes.paths import slug_of
 
@@ -40,8 +41,7 @@ _OWNER_AND_NAME = frozenset(("github.com", "bitbucket.org", "codeberg.org"))
 """Hosts whose repositories have two-part paths; what follows is a page of theirs."""
 
 
-@dataclass(frozen=True)
-class Hint:
+class Hint(Struct, frozen=True):
     """A hint that names a project.
 
     `identity` is the folded `remote:…` or `path:…` and begins with `sort`, the beginning of all

@@ -7,9 +7,11 @@ Records are remembered for 4 s, so that a revoked token fails everywhere within 
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zero_memory.contracts.errors import Refusal, not_found, unauthorized, validation_failed
 from zero_memory.ports.clock import Clock
@@ -37,8 +39,7 @@ LABEL_LENGTH = 200
 NAME_LENGTH = 200
 
 
-@dataclass(frozen=True)
-class Remembered:
+class Remembered(Struct, frozen=True):
     """A token's record, None when its person is disabled or gone, as of `read_at`.
 
     `calls_a_minute` is the person's own quota.

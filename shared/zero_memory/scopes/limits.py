@@ -7,8 +7,9 @@ together let through what the row allows, and the unasked few of each.
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass
 from threading import Lock
+
+from msgspec import Struct
 
 from zero_memory.contracts.errors import ErrorCode, Refusal
 from zero_memory.ports.clock import Clock
@@ -24,8 +25,7 @@ writes at most."""
 REMEMBERED_PRINCIPALS = 4_096
 
 
-@dataclass
-class _Left:
+class _Left(Struct):
     """What a process may still let through of a principal in a window.
 
     `spent` says that the window's row has nothing left either.

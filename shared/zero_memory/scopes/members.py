@@ -7,7 +7,8 @@ changes one fails, looks again, and decides anew.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from zero_memory.contracts.errors import Refusal, conflict, forbidden, not_found, validation_failed
 from zero_memory.ports.clock import Clock

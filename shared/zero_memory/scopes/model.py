@@ -4,8 +4,9 @@ Times are milliseconds since the epoch, but for `expires_at` of records that the
 removes: those are seconds, as its expiry wants them.
 """
 
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+from msgspec import Struct
 
 ScopeKind = Literal["personal", "core", "project", "team"]
 Role = Literal["reader", "writer", "admin"]
@@ -15,8 +16,7 @@ Grant = Literal["memory:read", "memory:write", "rules:approve", "admin"]
 GRANTS: tuple[Grant, ...] = get_args(Grant)
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """A place for memories. Its id is for ever; its path may change.
 
     Its owner is always an admin of it. Every change of who is in it, or of what its members'
@@ -36,16 +36,14 @@ class Scope:
     revision: int = 1
 
 
-@dataclass(frozen=True)
-class ScopePath:
+class ScopePath(Struct, frozen=True):
     """The directory entry of a path."""
 
     path: str
     scope: str
 
 
-@dataclass(frozen=True)
-class Membership:
+class Membership(Struct, frozen=True):
     """A person's role in a scope, stored with the person; every right follows from these.
 
     Path, kind, owner, name and aliases repeat the scope's, so that one query answers a request.
@@ -65,8 +63,7 @@ class Membership:
     revision: int = 1
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(Struct, frozen=True):
     """The same membership, stored with the scope."""
 
     scope: str
@@ -74,8 +71,7 @@ class Member:
     role: Role
 
 
-@dataclass(frozen=True)
-class Invitation:
+class Invitation(Struct, frozen=True):
     """Lets whoever holds its code join a scope, once; of the secret only a SHA-256 is kept.
 
     `inviter` must still be an admin of the scope then. `known_by` holds the remotes of a project.
@@ -90,8 +86,7 @@ class Invitation:
     expires_at: int
 
 
-@dataclass(frozen=True)
-class Person:
+class Person(Struct, frozen=True):
     """A person. `seal_key` seals the cursors that are handed to them.
 
     `calls_a_minute` is their own quota, when an operator gave them one.
@@ -106,15 +101,13 @@ class Person:
     revision: int = 1
 
 
-@dataclass(frozen=True)
-class PersonEntry:
+class PersonEntry(Struct, frozen=True):
     """The directory's entry of a person."""
 
     person: str
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(Struct, frozen=True):
     """A personal access token by its public id; of the secret only a SHA-256 is kept."""
 
     public_id: str
@@ -128,16 +121,14 @@ class Token:
     revoked_at: int | None = None
 
 
-@dataclass(frozen=True)
-class PersonToken:
+class PersonToken(Struct, frozen=True):
     """Says that a token is this person's, stored with the person."""
 
     person: str
     public_id: str
 
 
-@dataclass(frozen=True)
-class Login:
+class Login(Struct, frozen=True):
     """Says that this subject of an OAuth issuer is this person."""
 
     issuer: str
@@ -145,8 +136,7 @@ class Login:
     person: str
 
 
-@dataclass(frozen=True)
-class PersonLogin:
+class PersonLogin(Struct, frozen=True):
     """The same, stored with the person."""
 
     person: str
@@ -154,8 +144,7 @@ class PersonLogin:
     subject: str
 
 
-@dataclass(frozen=True)
-class Attachment:
+class Attachment(Struct, frozen=True):
     """The project that a conversation is attached to, for 24 hours since it was last renewed.
 
     `key` is a thread under its principal.
@@ -167,8 +156,7 @@ class Attachment:
     expires_at: int
 
 
-@dataclass(frozen=True)
-class LeasedCalls:
+class LeasedCalls(Struct, frozen=True):
     """How many calls of a principal processes have leased in a window of a minute.
 
     `window` numbers the minutes since the epoch.

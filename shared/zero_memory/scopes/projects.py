@@ -7,7 +7,8 @@ its sort: the checkout of a project first met by its remote, the remote of one f
 path. Nothing is guessed into a project that somebody else owns, where others would read it.
 """
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from zero_memory.contracts.errors import validation_failed
 from zero_memory.ports.clock import Clock
@@ -24,8 +25,7 @@ PATHS = 24
 UNRESOLVABLE = "project_hint_unresolvable:"
 
 
-@dataclass(frozen=True)
-class _Reached:
+class _Reached(Struct, frozen=True):
     """What a hint reaches: one project, or several by their name. `hint` is None for a path."""
 
     hint: Hint | None

@@ -8,9 +8,10 @@ import hmac
 import re
 import secrets
 from base64 import b32encode
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Literal
+
+from msgspec import Struct
 
 Prefix = Literal["zmt", "zmi"]
 """An access token; an invitation."""
@@ -19,8 +20,7 @@ _SHAPE = re.compile(r"(zm[ti])_([a-z2-7]{16})_([A-Za-z0-9_-]{43})")
 _NOBODY = bytes(32)
 
 
-@dataclass(frozen=True)
-class Presented:
+class Presented(Struct, frozen=True):
     """A secret as somebody presents it."""
 
     public_id: str
@@ -33,8 +33,7 @@ class Presented:
         return same and secret_sha256 is not None
 
 
-@dataclass(frozen=True)
-class Minted:
+class Minted(Struct, frozen=True):
     """A new secret: the text to show once, and what its record keeps."""
 
     text: str

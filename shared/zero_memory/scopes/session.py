@@ -5,7 +5,8 @@ that call alone, so that reading elsewhere never moves where the conversation wr
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from zero_memory.contracts.errors import not_found, validation_failed
 from zero_memory.ports.clock import Clock
@@ -23,8 +24,7 @@ PORTABLE_KINDS = frozenset(("fact", "reference", "gotcha"))
 """Kinds of memory that may hold beyond the project that they were learnt in."""
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(Struct, frozen=True):
     """A call's conversation.
 
     `attached` is its project; `pinned` is another one that this call's hint named. `thread` is for
@@ -124,8 +124,7 @@ def read_set(
     return ReadSet({membership.scope: membership.path for membership in chosen})
 
 
-@dataclass(frozen=True)
-class WriteTarget:
+class WriteTarget(Struct, frozen=True):
     """Where a write goes.
 
     `routed_to_project` says that core or personal was asked for and the project taken instead;

@@ -9,9 +9,9 @@ takes over when it is renewed.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
+from msgspec import Struct
 from ulid import ULID
 
 from zero_memory.ports.table import Absent, AttributeIs, ConditionFailed, Put, Table, ref
@@ -43,8 +43,7 @@ def is_thread(text: str) -> bool:
     return _THREAD.fullmatch(text) is not None
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """What one thread is attached to.
 
     `row` is the stored row, lapsed or not; `scope` is the project's id until `until`

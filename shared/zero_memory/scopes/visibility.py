@@ -9,11 +9,11 @@ A read set is made of memberships (`session.read_set`), so everything in it the 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True)
-class ReadSet:
+class ReadSet(Struct, frozen=True):
     """The scopes that one call reads: their paths by scope id."""
 
     paths: Mapping[str, str]

@@ -1,7 +1,8 @@
 """What every tool begins with: where the caller stands, and what it may see and change."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from zero_memory.contracts.memory import SessionState
 from zero_memory.memory.rights import Rights
@@ -13,8 +14,7 @@ from zero_memory.scopes.visibility import ReadSet
 from zero_memory.tools.services import Services
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """A caller's memberships and session, for one call."""
 
     access: Access

@@ -1,9 +1,9 @@
 """What a tool is: one object that HTTP, MCP and Lambda serve alike."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+from msgspec import Struct
 from pydantic import BaseModel
 
 from zero_memory.scopes.caller import Caller
@@ -16,8 +16,7 @@ Out = TypeVar("Out", bound=BaseModel)
 Need = Literal["table", "index", "embedder", "artifacts"]
 
 
-@dataclass(frozen=True)
-class Annotations:
+class Annotations(Struct, frozen=True):
     """MCP's hints on what a call may do."""
 
     read_only: bool
@@ -25,8 +24,7 @@ class Annotations:
     idempotent: bool
 
 
-@dataclass(frozen=True)
-class Tool(Generic[In, Out]):
+class Tool(Struct, Generic[In, Out], frozen=True):
     """A tool: what a model reads of it, what goes in and out, and the call.
 
     `needs` names the ports that the call uses, so that a cold start loads them and no others.

@@ -11,12 +11,13 @@ import os
 import threading
 from collections.abc import Callable, Generator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
 import uvicorn
+from msgspec.structs import replace
 from pydantic import Field
 
 from zero_memory.contracts.errors import conflict, not_found

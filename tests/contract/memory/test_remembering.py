@@ -1,9 +1,9 @@
 """The write path: what is stored, what is absorbed, what is retired."""
 
-from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from tests.clock import ManualClock
 from tests.contract.memory.people import Someone, refused

@@ -1,8 +1,7 @@
 """Revising a wording, and closing loops, by the tools."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.clock import ManualClock
 from tests.contract.memory.people import Someone, arrives, refused

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from msgspec import structs
 from numpy.typing import NDArray
 from opensearchpy import OpenSearch
 
@@ -135,7 +136,7 @@ def test_a_memory_of_another_model_that_cannot_be_read_is_named_and_the_others_a
     meta = ada.meta(odd)
     ada.ports.table.transact(
         [
-            Put(replace(meta, owner=unreadable))
+            Put(structs.replace(meta, owner=unreadable))
             if broken == "meta"
             else Put(SearchRecord(meta.scope, odd, unreadable))
         ]

@@ -2,10 +2,10 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from typing import cast
 
 import pytest
+from msgspec.structs import asdict
 
 from tests.clock import ManualClock
 from zero_memory.adapters.sqlite import SqliteTable

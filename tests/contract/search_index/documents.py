@@ -1,11 +1,11 @@
 """Documents for tests of a search index, and an answer computed in the plainest way."""
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from zero_memory.ports.search_index import (
@@ -49,7 +49,7 @@ def document(memory_id: str = "mem_1", revision: int = 1, **changes: Any) -> Ind
         windows=(IndexedWindow(0, 9, NORTH),),
         tokens={"cache": 1},
     )
-    return dataclasses.replace(made, **changes)
+    return replace(made, **changes)
 
 
 _vectors = st.lists(

@@ -1,11 +1,11 @@
 """The keys of the table: what the schema declares, and that no value leaves its place."""
 
-from dataclasses import fields
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import fields
 
 from tests.homes import declared_table
 from tests.records import RECORD_TYPES, TEXTS, records

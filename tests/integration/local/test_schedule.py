@@ -1,12 +1,12 @@
 """Schedules of the template, as a machine keeps them."""
 
 import threading
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.samples import sample
 from zero_memory.local.deployment import Function, Schedule, read_deployment

@@ -2,12 +2,12 @@
 
 import random
 from collections.abc import Generator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from opensearchpy import OpenSearch
 
 from tests.contract.retrieval.conftest import Agent, arrives

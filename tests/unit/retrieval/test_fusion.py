@@ -1,9 +1,9 @@
 import random
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from zero_memory.ports.search_index import CorpusStatistics, LexicalMatch, SemanticMatch
 from zero_memory.retrieval.fusion import FUSIONS, fuse
