@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 import uvicorn
+from msgspec.structs import replace
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from zero_memory.adapters.local_index import LocalIndex
@@ -55,7 +56,7 @@ def serve(
         listener = stack.enter_context(listen(port))
         settings = read_settings(home="local", data_dir=home)
         if not log_calls:
-            settings = settings.model_copy(update={"log_level": "WARNING"})
+            settings = replace(settings, log_level="WARNING")
         services = bootstrap.use(settings)
         table = _local_table(services, home)
         stack.callback(table.close)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.clock import ManualClock
 from tests.hashing_embedder import HashingEmbedder
@@ -45,7 +46,7 @@ class Edge(Composition):
         settings: Settings | None = None,
     ) -> None:
         given = settings or Settings(log_level="CRITICAL")
-        super().__init__(given.model_copy(update={"data_dir": folder}))
+        super().__init__(replace(given, data_dir=folder))
         self._manual = clock
         self._given_table = table
         self._given_index = index

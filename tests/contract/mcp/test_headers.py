@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.contract.mcp.fixtures import META, NOTE, TOOLS, Client
 from zero_memory.runtime import bootstrap
@@ -188,9 +189,7 @@ def test_this_machine_may_call(client: Client, headers: dict[str, str | None]) -
 @pytest.fixture
 def behind_an_api(home: bootstrap.Composition) -> Iterator[None]:
     origins = ("https://board.example",)
-    bootstrap.use(
-        home.settings.model_copy(update={"allowed_hosts": (), "allowed_origins": origins})
-    )
+    bootstrap.use(replace(home.settings, allowed_hosts=(), allowed_origins=origins))
     yield
     bootstrap.use(home.settings)
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.clock import ManualClock
 from tests.contract.isolation.edge import PROTOCOL, Answer, Edge, Person, send
@@ -94,7 +95,7 @@ def test_a_token_that_does_not_do_is_challenged_like_none(
 
 
 def test_nobody_chooses_the_audience_by_a_header(at: Edge, pool: Pool, linked: Person) -> None:
-    at.settings = at.settings.model_copy(update={"public_url": ""})
+    at.settings = structs.replace(at.settings, public_url="")
     token = pool.signs(READ, aud="https://elsewhere.example/mcp")
     forged = {"x-forwarded-host": "elsewhere.example"}
     assert send(PROTOCOL, "/mcp", token, {}, forged).status == 401
@@ -156,7 +157,7 @@ def test_the_subject_of_another_issuer_is_another(at: Edge, pool: Pool, ada: Per
 def test_with_sign_up_a_client_s_first_request_makes_one_person(at: Edge, pool: Pool) -> None:
     token = pool.signs(READ, aud=MCP)
     assert over_mcp(token, "describe_scope").status == 403
-    at.settings = at.settings.model_copy(update={"oauth_sign_up": True})
+    at.settings = structs.replace(at.settings, oauth_sign_up=True)
     # Where a client begins; a tool's own function may write nothing.
     assert by(token).call("describe_scope").status == 403
     for _ in range(2):
