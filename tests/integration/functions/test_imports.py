@@ -1,4 +1,4 @@
-"""Each handler under Lambda's Python, with what its layers hold and nothing else.
+"""Each handler under Lambda's Python, with what its layers hold, and boto3, which none imports.
 
 What a function imports is its cold start, so it is pinned: by names, since times would waver. What
 the names cost is measured by `python -m tests.bench.cold_start`.
@@ -6,13 +6,12 @@ the names cost is measured by `python -m tests.bench.cold_start`.
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.bench.cold_start import environment, needs
+from tests.bench.cold_start import environment, lay, needs
 from tests.samples import REPOSITORY
 
 PYTHON = REPOSITORY / ".work" / "venv-functions" / "bin" / "python"
@@ -38,10 +37,12 @@ print(*{name for name in imported - (sys.stdlib_module_names - heavy) if name[0]
 
 TABLE = {
     *("botocore", "certifi", "dateutil", "jmespath", "six", "urllib3"),
-    *("annotated_types", "pydantic", "pydantic_core", "typing_inspection", "typing_extensions"),
-    *("msgspec", "zero_memory"),
+    *("msgspec", "typing_extensions", "zero_memory"),
 }
-ANSWERS = {"aws_lambda_powertools", "ulid"}
+ANSWERS = {
+    *("annotated_types", "pydantic", "pydantic_core", "typing_inspection"),
+    *("aws_lambda_powertools", "ulid"),
+}
 EMBEDS = {"Stemmer", "numpy", "onnxruntime", "tokenizers", "cython_runtime"}
 READS_NOTES = {"yaml", "cython_runtime"}
 ASKS_A_DOMAIN = {
@@ -62,7 +63,6 @@ IMPORTS = {
     "mcp": TABLE | ANSWERS | EMBEDS | ASKS_A_DOMAIN | READS_NOTES,
     "indexer": TABLE | ASKS_A_DOMAIN,
     "tick": TABLE | ASKS_A_DOMAIN | {"aws_lambda_powertools"},
-    "oauth": (TABLE - {"msgspec"}) | ANSWERS,
 }
 """What each function imports; those that are not named: `TABLE` and `ANSWERS`."""
 
@@ -75,16 +75,7 @@ def layers(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if os.environ.get("CI"):
             pytest.fail(missing)
         pytest.skip(missing)
-    layers = tmp_path_factory.mktemp("layers") / "package" / "python"
-    shutil.copytree(
-        REPOSITORY / "shared" / "zero_memory",
-        layers / "zero_memory",
-        ignore=shutil.ignore_patterns("__pycache__", "client", "local"),
-    )
-    embedding = layers.parent / "layers" / "embedding"
-    embedding.mkdir(parents=True)
-    (embedding / "model").symlink_to(REPOSITORY / "layers" / "embedding" / "model")
-    return layers
+    return lay(tmp_path_factory.mktemp("layers"), PYTHON)
 
 
 def unused() -> list[str]:
