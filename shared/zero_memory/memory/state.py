@@ -167,7 +167,7 @@ def restore(
         step = Change(
             meta, revive(meta, at=now), "restore", undoes=None if end is None else end.audit_id
         )
-        return Plan(step, others=_taken_back(table, rights, step, end, now))
+        return Plan(step, others=_taken_back(table, rights, step, _origin(table, end), now))
 
     return change_memory(
         table,
@@ -215,8 +215,6 @@ def _taken_back(
     successor = step.before.superseded_by
     if successor is None or not step.after.live:
         return ()
-    while undone is not None and undone.undoes is not None:
-        undone = table.get(AuditRecord, undone.memory_id, undone.undoes)
     if undone is None or undone.action not in _REASONS_TO_TAKE_BACK:
         return ()
     written = table.get(Meta, successor)
@@ -226,6 +224,13 @@ def _taken_back(
         return ()
     reason = _REASONS_TO_TAKE_BACK[undone.action]
     return (Change(written, invalidate(written, at=now, reason=reason), "forget", reason),)
+
+
+def _origin(table: Table, end: AuditRecord | None) -> AuditRecord | None:
+    """The gesture that ended a life, through the undoing of its undoing."""
+    while end is not None and end.undoes is not None:
+        end = table.get(AuditRecord, end.memory_id, end.undoes)
+    return end
 
 
 def _unending(table: Table, after: Meta) -> list[Action]:

@@ -112,6 +112,22 @@ def test_a_revision_that_was_undone_and_done_again_is_undone_as_before(ada: Some
     assert ada.lists() == [first]
 
 
+def test_undoing_that_a_revision_was_done_again_leaves_the_wording_that_was_restored(ada: Someone):
+    first = ada.knows("one")
+    second = ada.calls(revise.TOOL, memory_id=first, content="two").id
+    undone = ada.restores(first).audit
+    restored = ada.restores(second).audit
+    assert undone
+    assert restored
+    again = ada.restores(first, undone.audit_id).audit
+    assert again
+    assert ada.lists() == [second]
+    ada.restores(first, again.audit_id)
+    assert set(ada.lists()) == {first, second}
+    ada.restores(second, restored.audit_id)
+    assert ada.lists() == [first]
+
+
 def test_restoring_a_wording_leaves_what_was_revised_once_more(ada: Someone):
     first = ada.knows("one")
     second = ada.calls(revise.TOOL, memory_id=first, content="two").id
