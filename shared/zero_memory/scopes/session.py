@@ -98,7 +98,7 @@ def enter(
     return Session(
         attached=attached,
         pinned=hinted if elsewhere else None,
-        thread=threads[0] if threads else fresh_thread(now, attached),
+        thread=threads[0] if threads else fresh_thread(caller.principal, now, attached),
         conversation=conversation,
         astray=project_hint is not None and hinted is None,
     )

@@ -4,7 +4,7 @@ A thread selects state and proves nothing: rows are kept under the principal, so
 account's thread leads nowhere. Minting one writes nothing. That of a conversation is a hash of
 principal and conversation, the same for good. That of a call without a conversation is fresh, and
 carries the project that the call attached, so that a read with a hint needs no write either; a row
-takes over when it is renewed.
+takes over when it is renewed. It is masked by the principal, and so leads nobody else anywhere.
 """
 
 import re
@@ -32,10 +32,17 @@ def thread_of(principal: str, sort: str, conversation: str) -> str:
     return f"thr_{ULID.from_bytes(digest[:16])}"
 
 
-def fresh_thread(now: int, project: Membership | None) -> str:
+def fresh_thread(principal: str, now: int, project: Membership | None) -> str:
     """A thread that no conversation had, attached to a project or to none."""
-    carried = "" if project is None else project.scope.removeprefix("scp_")
+    carried = "" if project is None else _masked(principal, project.scope.removeprefix("scp_"))
     return f"thr_{ULID.from_timestamp(now)}{carried}"
+
+
+def _masked(principal: str, carried: str) -> str:
+    """A scope's ULID as a principal's threads carry it, and back."""
+    mask = sha256(f"{principal}\0carried".encode()).digest()
+    masked = (one ^ other for one, other in zip(ULID.from_str(carried).bytes, mask, strict=False))
+    return str(ULID.from_bytes(bytes(masked)))
 
 
 def is_thread(text: str) -> bool:
@@ -73,7 +80,10 @@ def attach(
     keys = {f"{caller.principal}#{thread}": thread for thread in threads}
     while True:
         rows = table.get_many([ref(Attachment, key) for key in keys])
-        places = [_place(key, keys[key], row) for key, row in zip(keys, rows, strict=True)]
+        places = [
+            _place(caller.principal, key, keys[key], row)
+            for key, row in zip(keys, rows, strict=True)
+        ]
         attached: list[Membership] = []
         writes: list[Put] = []
         for place in places:
@@ -94,14 +104,15 @@ def attach(
         return attached[0] if attached else hinted
 
 
-def _place(key: str, thread: str, row: Attachment | None) -> _Place:
+def _place(principal: str, key: str, thread: str, row: Attachment | None) -> _Place:
     if row is not None:
         return _Place(key, row, row.scope, row.expires_at * 1_000)
     shape = _THREAD.fullmatch(thread)
     if shape is None or shape["project"] is None:
         return _Place(key, None)
     birth = ULID.from_str(shape["birth"]).milliseconds
-    return _Place(key, None, f"scp_{shape['project']}", birth + LASTING_MS)
+    project = _masked(principal, shape["project"])
+    return _Place(key, None, f"scp_{project}", birth + LASTING_MS)
 
 
 def _project(access: Access, place: _Place, now: int) -> Membership | None:

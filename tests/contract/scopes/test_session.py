@@ -139,6 +139,14 @@ def test_a_fresh_thread_carries_its_project_for_24_hours(ada: Someone, clock: Ma
     assert ada.reads(thread=thread) is None
 
 
+def test_a_fresh_thread_leads_nobody_else_to_its_project(ada: Someone, ben: Someone):
+    thread = ada.enters(WEB).thread
+    code = invite(ada.table, ada.clock, ada.access, ada.path("web"), "reader")
+    accept(ben.table, ben.clock, ben.access, code)
+    assert ben.reads(thread=thread) is None
+    assert ada.reads(thread=thread) == ada.path("web")
+
+
 @pytest.mark.parametrize("thread", ["", "thr_", "thr_x", "nonsense", "thr_" + "0" * 52 + "0"])
 def test_what_is_no_thread_is_as_if_absent(ada: Someone, thread: str):
     session = ada.enters(thread=thread)
