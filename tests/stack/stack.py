@@ -37,10 +37,14 @@ _UPLOADS = "uploads"
 
 
 class Emulator:
-    """AWS in the emulator, with policies in force; `client` makes clients of an administrator."""
+    """AWS in the emulator, with policies in force; `client` makes clients of an administrator.
 
-    def __init__(self, url: str) -> None:
+    What functions run from lies in `folder`.
+    """
+
+    def __init__(self, url: str, folder: Path) -> None:
         self.url = url
+        self.folder = folder
         self._session: Any = get_session()
         self._session.set_credentials("test", "test")
         self.client("s3").create_bucket(
@@ -63,7 +67,7 @@ def emulating(folder: Path) -> Generator[Emulator]:
     """An emulator that enforces policies, and keeps what it unpacks in `folder`."""
     own = {"AUTH": "true", "MINISTACK_REGION": REGION, "TMPDIR": str(folder)}
     with running_emulator(folder, own) as url:
-        yield Emulator(url)
+        yield Emulator(url, folder)
 
 
 @dataclass(frozen=True)
@@ -99,9 +103,13 @@ class Stack:
         return said
 
     def kill(self, function: str) -> int:
-        """End a function's processes at once, as a lost machine would; how many there were."""
+        """End a function's processes at once, as a lost machine would; how many there were.
+
+        Beside this emulator others may run, with functions of the same names.
+        """
         killed = 0
-        of_function = f"ministack-lambda-{self.physical[function]}-".encode()
+        unpacked = self.emulator.folder / f"ministack-lambda-{self.physical[function]}-"
+        of_function = os.fsencode(unpacked)
         for command in Path("/proc").glob("[0-9]*/cmdline"):
             with suppress(OSError):  # others come and go
                 if of_function in command.read_bytes():
