@@ -7,8 +7,11 @@ import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from botocore.config import Config
+from botocore.session import get_session
 
 COMMAND = Path(__file__).parents[2] / ".work" / "venv-aws" / "bin" / "ministack"
 START_S = 60
@@ -52,6 +55,18 @@ def running_emulator(folder: Path, settings: Mapping[str, str] | None = None) ->
     finally:
         process.kill()
         process.wait()
+
+
+@contextmanager
+def emulated_dynamodb(folder: Path, config: Config) -> Generator[Any]:
+    """A client of DynamoDB in an emulator of its own; skips where it is not installed."""
+    require_emulator()
+    with running_emulator(folder) as url:
+        session: Any = get_session()
+        session.set_credentials("test", "test")
+        yield session.create_client(
+            "dynamodb", region_name="eu-central-1", endpoint_url=url, config=config
+        )
 
 
 def _wait_until_it_answers(process: subprocess.Popen[bytes], port: int) -> None:

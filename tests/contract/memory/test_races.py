@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.session import get_session
 
-from tests.aws.emulator import require_emulator, running_emulator
+from tests.aws.emulator import emulated_dynamodb
 from tests.contract.memory.people import Someone, arrives
 from tests.contract.memory.test_erasure import partition
 from tests.homes import dynamo_home
@@ -39,21 +38,16 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def emulated_dynamodb(tmp_path_factory: pytest.TempPathFactory) -> Generator[Any]:
-    require_emulator()
-    with running_emulator(tmp_path_factory.mktemp("aws")) as url:
-        session: Any = get_session()
-        session.set_credentials("test", "test")
-        yield session.create_client(
-            "dynamodb", region_name="eu-central-1", endpoint_url=url, config=CONFIG
-        )
+def emulated(tmp_path_factory: pytest.TempPathFactory) -> Generator[Any]:
+    with emulated_dynamodb(tmp_path_factory.mktemp("aws"), CONFIG) as client:
+        yield client
 
 
 @pytest.fixture(params=["sqlite", "dynamodb"])
 def table(request: pytest.FixtureRequest, path: Path) -> Table:
     if request.param == "sqlite":
         return SqliteTable(path, busy_timeout=60)
-    return dynamo_home(request.getfixturevalue("emulated_dynamodb"))
+    return dynamo_home(request.getfixturevalue("emulated"))
 
 
 @pytest.fixture

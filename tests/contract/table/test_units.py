@@ -5,9 +5,8 @@ from typing import Any, cast
 
 import pytest
 from botocore.config import Config
-from botocore.session import get_session
 
-from tests.aws.emulator import require_emulator, running_emulator
+from tests.aws.emulator import emulated_dynamodb
 from tests.bench.units import CountingTable
 from tests.clock import ManualClock
 from tests.contract.memory.people import arrives
@@ -52,13 +51,8 @@ class ChargedTable(CountingTable):
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Generator[Any]:
-    require_emulator()
-    with running_emulator(tmp_path_factory.mktemp("aws")) as url:
-        session: Any = get_session()
-        session.set_credentials("test", "test")
-        yield session.create_client(
-            "dynamodb", region_name="eu-central-1", endpoint_url=url, config=PATIENT
-        )
+    with emulated_dynamodb(tmp_path_factory.mktemp("aws"), PATIENT) as client:
+        yield client
 
 
 def test_a_life_of_writes_is_counted_as_it_is_charged(client: Any) -> None:
