@@ -52,6 +52,17 @@ def call_tool(
     raise Failure(words_of(result, answer.status, connection))
 
 
+def describe(connection: Connection) -> "dict[str, Any]":
+    """The service as it describes itself. Raises Failure for anything else that answers too."""
+    described = call_tool(connection, "describe_scope", {})
+    if as_object(described.get("home")) is None or "scopes" not in described:
+        raise Failure(
+            f"What answers at {connection.url} is no zero-memory. Is the URL right?",
+            exit_code=UNREACHABLE,
+        )
+    return described
+
+
 def words_of(result: "Mapping[str, Any] | None", status: int, connection: Connection) -> str:
     """What a person is told of an answer that is an error."""
     error = as_object((result or {}).get("error"))

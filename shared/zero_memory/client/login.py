@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from zero_memory.client.api import call_tool
+from zero_memory.client.api import describe
 from zero_memory.client.arguments import parser
 from zero_memory.client.connection import Connection, login_file
 from zero_memory.client.failure import USAGE, Failure
@@ -22,7 +22,7 @@ def main(arguments: Sequence[str]) -> int:
     chosen = options.parse_args(arguments)
     url = str(chosen.url).rstrip("/").removesuffix("/mcp")
     connection = Connection(url, _token(), "Nothing was stored.")
-    call_tool(connection, "describe_scope", {})
+    describe(connection)
     _store(connection)
     print(f"Connected to {url}; stored in {login_file()}")
     return 0
