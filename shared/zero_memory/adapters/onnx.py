@@ -18,8 +18,8 @@ from tokenizers import Encoding, Tokenizer
 from zero_memory.adapters.bundled_model import CARD, E5_WEIGHT
 from zero_memory.ports.embedder import Span
 
-_E5 = "e5-small-v2-q.onnx"
-_MINILM = "all-minilm-l6-v2-q.onnx"
+_E5 = "e5-small-v2-q.ort"
+_MINILM = "all-minilm-l6-v2-q.ort"
 _TOKENIZER = "e5-small-v2-q-tokenizer.json"
 _LIMIT = 512
 _QUERY, _PASSAGE = "query: ", "passage: "
