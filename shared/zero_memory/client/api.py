@@ -13,6 +13,27 @@ if TYPE_CHECKING:  # typing alone takes a bare Python half as long again
     from typing import Any
 
 _OK, _UNAUTHORIZED = 200, 401
+_REDIRECTS = range(300, 400)
+_SERVER_ERRORS = range(500, 600)
+_FOR_NOW = {408, 413, 429}
+
+ANSWERS = {
+    "close_loop": {"id", "changed"},
+    "describe_scope": {"scopes", "more_scopes", "home", "limits", "session"},
+    "erase_memory": {"id"},
+    "export_memories": {"format", "memories", "files"},
+    "forget": {"id", "changed"},
+    "import_memory": {"items"},
+    "list_memories": {"memories"},
+    "manage_scope": {"scope"},
+    "manage_tokens": {"tokens"},
+    "memory_history": {"id", "versions", "audit"},
+    "recall": {"hits", "memories", "missing", "degraded", "session"},
+    "remember": {"id", "scope", "deduplicated", "similar_existing"},
+    "restore_memory": {"id", "live", "changed"},
+    "revise": {"id", "changed"},
+}
+"""What each tool always answers, by which its answer is told from another service's."""
 
 
 def post(
@@ -22,7 +43,7 @@ def post(
     headers: Mapping[str, str],
     timeout_s: float = TIMEOUT_S,
 ) -> Answer:
-    """POST a JSON body with the token. Raises Failure when no service answers in that time."""
+    """POST a JSON body with the token. Raises Failure when no whole answer comes in that time."""
     sent = {
         "authorization": f"Bearer {connection.token}",
         "content-type": "application/json",
@@ -34,6 +55,8 @@ def post(
         return post_to(f"{connection.url}{path}", sent, body, timeout_s)
     except WireError as error:
         why = str(error)
+    except TimeoutError:
+        why = f"no whole answer came within {timeout_s:.0f} s"
     except OSError as error:
         why = error.strerror or str(error) or type(error).__name__
     start = "Start it with: zm serve" if connection.home else "Is the URL right, and the net up?"
@@ -46,29 +69,43 @@ def call_tool(
     """A tool's structured result. Raises Failure with the service's own words when it refuses."""
     present = {name: value for name, value in arguments.items() if value is not None}
     answer = post(connection, f"/tools/{tool}", json.dumps(present).encode(), {})
+    return result_of(connection, tool, answer)
+
+
+def result_of(connection: Connection, tool: str, answer: Answer) -> "dict[str, Any]":
+    """The structured result that an answer is. Raises Failure, for another service's answer too."""
     result = json_object(answer.body)
-    if answer.status == _OK and result is not None:
+    if answer.status == _OK and result is not None and result.keys() >= ANSWERS[tool]:
         return result
-    raise Failure(words_of(result, answer.status, connection))
+    raise failure_of(connection, answer)
 
 
-def describe(connection: Connection) -> "dict[str, Any]":
-    """The service as it describes itself. Raises Failure for anything else that answers too."""
-    described = call_tool(connection, "describe_scope", {})
-    if as_object(described.get("home")) is None or "scopes" not in described:
-        raise Failure(
-            f"What answers at {connection.url} is no zero-memory. Is the URL right?",
+def failure_of(connection: Connection, answer: Answer) -> Failure:
+    """What a person is told of an answer that is no result."""
+    status = answer.status
+    error = as_object((json_object(answer.body) or {}).get("error"))
+    message = error.get("message") if error else None
+    if isinstance(message, str):
+        return Failure(f"{message} {connection.renewal}" if status == _UNAUTHORIZED else message)
+    if status in _SERVER_ERRORS or status in _FOR_NOW:
+        return Failure(f"The service at {connection.url} answered HTTP {status}. Try again later.")
+    elsewhere = _origin(answer.headers.get("location", "")) if status in _REDIRECTS else ""
+    if elsewhere and elsewhere != _origin(connection.url):
+        return Failure(
+            f"{connection.url} sends callers on to {elsewhere}. If you know that one, use its URL.",
             exit_code=UNREACHABLE,
         )
-    return described
+    return Failure(
+        f"What answers at {connection.url} is no zero-memory (HTTP {status}). Is the URL right?",
+        exit_code=UNREACHABLE,
+    )
 
 
-def words_of(result: "Mapping[str, Any] | None", status: int, connection: Connection) -> str:
-    """What a person is told of an answer that is an error."""
-    error = as_object((result or {}).get("error"))
-    message = error.get("message") if error else None
-    words = str(message) if message else f"The service answered HTTP {status}."
-    return f"{words} {connection.renewal}" if status == _UNAUTHORIZED else words
+def _origin(url: str) -> str:
+    """Scheme and host of an http or https URL, without the secrets that others may hold."""
+    scheme, separator, rest = url.partition("://")
+    host = rest.partition("/")[0].partition("?")[0].partition("#")[0].rpartition("@")[2]
+    return f"{scheme}{separator}{host}" if scheme in {"http", "https"} and host else ""
 
 
 def json_object(text: bytes) -> "dict[str, Any] | None":

@@ -10,7 +10,7 @@ import json
 import sys
 from collections.abc import Sequence
 
-from zero_memory.client.api import as_object, json_object, post, words_of
+from zero_memory.client.api import as_object, failure_of, json_object, post
 from zero_memory.client.connection import Connection, find_connection
 from zero_memory.client.failure import USAGE, Failure
 from zero_memory.client.wire import Answer
@@ -107,7 +107,7 @@ def _reply(request_id: "str | int | None", answer: Answer, connection: Connectio
     value = json_object(answer.body)
     if value is not None and "jsonrpc" in value:
         return _line(value)
-    return _error(request_id, _INTERNAL_ERROR, words_of(value, answer.status, connection))
+    return _error(request_id, _INTERNAL_ERROR, str(failure_of(connection, answer)))
 
 
 def _header(value: str) -> str:

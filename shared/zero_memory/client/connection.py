@@ -15,8 +15,9 @@ from zero_memory.places import config_folder, home_folder
 class Connection:
     """A service's base URL and the token for it. `home` is its folder when it runs here.
 
-    `renewal` says what to do when the service does not take the token. Raises Failure when the URL
-    holds a secret, which every message about it would repeat.
+    The URL of its MCP endpoint does too. `renewal` says what to do when the service does not take
+    the token. Raises Failure when the URL holds a secret, which every message about it would
+    repeat.
     """
 
     def __init__(self, url: str, token: str, renewal: str, home: str | None = None) -> None:
@@ -25,7 +26,7 @@ class Connection:
                 "The URL holds a user or a password. Leave them out: the token says who you are.",
                 exit_code=USAGE,
             )
-        self.url = url
+        self.url = url.rstrip("/").removesuffix("/mcp")
         self.token = token
         self.renewal = renewal
         self.home = home
@@ -40,7 +41,7 @@ def find_connection() -> Connection:
     """The service to talk to. Raises Failure when none is known."""
     url, token = os.environ.get("ZM_URL"), os.environ.get("ZM_TOKEN")
     if url and token:
-        return Connection(url.rstrip("/"), token, "It is the one in ZM_TOKEN.")
+        return Connection(url, token, "It is the one in ZM_TOKEN.")
     if url:
         raise Failure(
             "ZM_URL is set without ZM_TOKEN: set both, or neither to use what zm login stored.",

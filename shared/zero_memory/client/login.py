@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from zero_memory.client.api import describe
+from zero_memory.client.api import call_tool
 from zero_memory.client.arguments import parser
 from zero_memory.client.connection import Connection, login_file
 from zero_memory.client.failure import USAGE, Failure
@@ -20,11 +20,10 @@ def main(arguments: Sequence[str]) -> int:
     )
     options.add_argument("url", help="the service's base URL, as in https://memory.example.com")
     chosen = options.parse_args(arguments)
-    url = str(chosen.url).rstrip("/").removesuffix("/mcp")
-    connection = Connection(url, _token(), "Nothing was stored.")
-    describe(connection)
+    connection = Connection(chosen.url, _token(), "Nothing was stored.")
+    call_tool(connection, "describe_scope", {})
     _store(connection)
-    print(f"Connected to {url}; stored in {login_file()}")
+    print(f"Connected to {connection.url}; stored in {login_file()}")
     return 0
 
 

@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Sequence
 
-from zero_memory.client.api import describe
+from zero_memory.client.api import call_tool
 from zero_memory.client.arguments import parser, print_json
 from zero_memory.client.connection import Connection, find_connection, read
 from zero_memory.client.failure import Failure
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str]) -> int:
     except Failure as failure:
         return _report(_state(None, failure=failure), as_json=chosen.json, code=failure.exit_code)
     try:
-        described = describe(connection)
+        described = call_tool(connection, "describe_scope", {})
     except Failure as failure:
         return _report(
             _state(connection, failure=failure), as_json=chosen.json, code=failure.exit_code

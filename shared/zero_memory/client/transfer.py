@@ -6,21 +6,24 @@ import sys
 import time
 import urllib.parse
 import urllib.request
+from http.client import HTTPException
 
-from zero_memory.client.api import as_object, json_object, post, words_of
+from zero_memory.client.api import as_object, json_object, post, result_of
 from zero_memory.client.connection import Connection
-from zero_memory.client.failure import Failure
+from zero_memory.client.failure import REFUSED, Failure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from zero_memory.client.wire import Answer
+
 TIMEOUT_S = 120.0
 """A service begins nothing more after 10 s of a call; but what it has begun by then may be long,
 and share its cores with the other calls."""
 
-_OK, _INVALID, _TOO_MANY = 200, 400, 429
+_INVALID, _TOO_MANY = 400, 429
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 _WIDTH = 30
 _LONG_S = 60
@@ -39,22 +42,28 @@ def call(connection: Connection, tool: str, arguments: "Mapping[str, object]") -
     body = json.dumps(present, ensure_ascii=False).encode()
     while True:
         answer = post(connection, f"/tools/{tool}", body, {}, TIMEOUT_S)
-        result = json_object(answer.body)
-        if answer.status == _OK and result is not None:
-            return result
         if answer.status != _TOO_MANY:
             break
-        error = as_object((result or {}).get("error")) or {}
-        time.sleep((as_object(error.get("details")) or {}).get("retry_after_s", 1))
-    message = words_of(result, answer.status, connection)
-    raise Invalid(message) if answer.status == _INVALID else Failure(message)
+        time.sleep(_patience_s(answer))
+    try:
+        return result_of(connection, tool, answer)
+    except Failure as failure:
+        if answer.status == _INVALID and failure.exit_code == REFUSED:
+            raise Invalid(str(failure)) from None
+        raise
+
+
+def _patience_s(answer: "Answer") -> float:
+    """How long a service that is asked too often wants to be left alone."""
+    error = as_object((json_object(answer.body) or {}).get("error")) or {}
+    asked = (as_object(error.get("details")) or {}).get("retry_after_s")
+    return asked if isinstance(asked, int) and 1 <= asked <= _LONG_S else 1
 
 
 def fetch(connection: Connection, url: str) -> bytes:
     """The file behind a URL of the service. Raises Failure."""
     _check(connection, url)
-    with _opened(urllib.request.Request(url)) as answer:  # noqa: S310 - checked
-        return answer.read()
+    return _carried(urllib.request.Request(url))  # noqa: S310 - checked
 
 
 def store(connection: Connection, url: str, content: bytes) -> None:
@@ -68,8 +77,7 @@ def store(connection: Connection, url: str, content: bytes) -> None:
             file.write(content)
         return
     request = urllib.request.Request(url, content, method="PUT")  # noqa: S310 - checked
-    with _opened(request):
-        pass
+    _carried(request)
 
 
 def _check(connection: Connection, url: str) -> None:
@@ -79,10 +87,12 @@ def _check(connection: Connection, url: str) -> None:
         raise Failure("The service named a place that files of this machine don't go to.")
 
 
-def _opened(request: urllib.request.Request) -> "Any":
+def _carried(request: urllib.request.Request) -> bytes:
+    """What is answered, whole."""
     try:
-        return urllib.request.urlopen(request, timeout=TIMEOUT_S)  # noqa: S310 - checked
-    except OSError as error:
+        with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310 - checked
+            return answer.read()
+    except (OSError, HTTPException) as error:
         raise Failure(f"The file could not be carried ({error}); run the command again.") from None
 
 

@@ -6,18 +6,23 @@ This speaks what the commands need and no more: one POST on a connection of its 
 imported for https alone.
 """
 
+import io
 import socket
+import time
 from collections.abc import Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import IO
 
+    from typing_extensions import Buffer
+
 TIMEOUT_S = 30.0
 LONGEST_LINE = 65_536
 LONGEST_BODY = 64 * 1024 * 1024
 
 _PORTS = {"http": 80, "https": 443}
+_LAST_PORT = 65_535
 
 
 class WireError(Exception):
@@ -36,7 +41,8 @@ class Answer:
 def post(url: str, headers: Mapping[str, str], body: bytes, timeout_s: float = TIMEOUT_S) -> Answer:
     """POST `body` to `url`, of http or https. Raises OSError or WireError.
 
-    `timeout_s` is how long the other side may be silent.
+    `timeout_s` is how long all of it may take together; the system alone bounds how long a host's
+    name is looked up.
     """
     scheme, _, rest = url.partition("://")
     authority, _, path = rest.partition("/")
@@ -50,12 +56,55 @@ def post(url: str, headers: Mapping[str, str], body: bytes, timeout_s: float = T
     ]
     if any(not line.isascii() or not line.isprintable() for line in lines):
         raise WireError("the URL or a header holds characters that HTTP cannot carry")
-    with _connected(host, port) as plain:
-        plain.settimeout(timeout_s)
+    deadline = _Deadline(timeout_s)
+    with _connected(host, port, deadline) as plain:
+        plain.settimeout(deadline.left_s())
         connected = _encrypted(plain, host) if scheme == "https" else plain
-        with connected, connected.makefile("rb") as stream:
-            connected.sendall("\r\n".join([*lines, "", ""]).encode("ascii") + body)
+        with connected, io.BufferedReader(_Incoming(connected, deadline)) as stream:
+            _send(connected, "\r\n".join([*lines, "", ""]).encode("ascii") + body, deadline)
             return _answer(stream)
+
+
+class _Deadline:
+    """When a call must be over."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self._at = time.monotonic() + timeout_s
+
+    def left_s(self) -> float:
+        """The seconds until then. Raises TimeoutError when there are none."""
+        left_s = self._at - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError
+        return left_s
+
+
+class _Incoming(io.RawIOBase):
+    """What a connection brings before a deadline, however slowly it comes."""
+
+    def __init__(self, connection: socket.socket, deadline: _Deadline) -> None:
+        super().__init__()
+        self._connection = connection
+        self._deadline = deadline
+
+    def readable(self) -> bool:
+        """It is for reading alone."""
+        return True
+
+    def readinto(self, buffer: "Buffer", /) -> int:
+        """As much as there is; 0 at the end."""
+        self._connection.settimeout(self._deadline.left_s())
+        return self._connection.recv_into(buffer)
+
+
+def _send(connection: socket.socket, content: bytes, deadline: _Deadline) -> None:
+    unsent = memoryview(content)
+    while unsent:
+        connection.settimeout(deadline.left_s())
+        try:
+            unsent = unsent[connection.send(unsent) :]
+        except ConnectionError:  # it takes no more, and may have said why
+            return
 
 
 def _host_and_port(scheme: str, authority: str) -> tuple[str, int]:
@@ -63,16 +112,37 @@ def _host_and_port(scheme: str, authority: str) -> tuple[str, int]:
     if not colon or digits.endswith("]"):
         host, digits = authority, ""
     host = host.removeprefix("[").removesuffix("]")
-    if scheme not in _PORTS or not host or not (digits == "" or digits.isdecimal()):
+    port = _port(digits) if digits else _PORTS.get(scheme)
+    if scheme not in _PORTS or not host or port is None:
         raise WireError("this is no http or https URL")
-    return host, int(digits) if digits else _PORTS[scheme]
+    return host, port
 
 
-def _connected(host: str, port: int) -> socket.socket:
+def _port(digits: str) -> int | None:
+    if digits.isdecimal() and len(digits) <= len(str(_LAST_PORT)) and int(digits) <= _LAST_PORT:
+        return int(digits)
+    return None
+
+
+def _connected(host: str, port: int, deadline: _Deadline) -> socket.socket:
+    """A connection to the first of the host's addresses that takes one, before the deadline."""
     try:
-        return socket.create_connection((host, port), timeout=TIMEOUT_S)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError:  # a name with empty parts, or parts that are too long
         raise WireError("the URL names no host that there could be") from None
+    failed = OSError("the host's name has no address")
+    for tried, (family, kind, protocol, _, address) in enumerate(addresses):
+        connection = socket.socket(family, kind, protocol)
+        try:
+            # One that is silent leaves the others their share.
+            connection.settimeout(deadline.left_s() / (len(addresses) - tried))
+            connection.connect(address)
+        except OSError as error:
+            connection.close()
+            failed = error
+        else:
+            return connection
+    raise failed
 
 
 def _encrypted(plain: socket.socket, host: str) -> socket.socket:

@@ -4,9 +4,7 @@ import json
 import os
 import stat
 import subprocess
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from unicodedata import category, normalize
 
@@ -229,30 +227,6 @@ def test_login_stores_nothing_that_the_service_does_not_take(
 
     assert refused.returncode == 1
     assert "token" in refused.stderr
-    assert not (Path(nowhere["XDG_CONFIG_HOME"]) / "zero-memory").exists()
-
-
-class Another(BaseHTTPRequestHandler):
-    """A service that takes everything, and is none of ours."""
-
-    def do_POST(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b"{}")
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
-        del format, args
-
-
-def test_login_stores_nothing_of_a_service_that_is_none_of_ours(nowhere: dict[str, str]) -> None:
-    with HTTPServer(("127.0.0.1", 0), Another) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
-        refused = zm("login", url, environment=nowhere, stdin="zmt_x\n")
-        server.shutdown()
-
-    assert refused.returncode == 3
-    assert refused.stderr == f"zm: What answers at {url} is no zero-memory. Is the URL right?\n"
     assert not (Path(nowhere["XDG_CONFIG_HOME"]) / "zero-memory").exists()
 
 

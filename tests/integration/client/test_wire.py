@@ -3,7 +3,7 @@
 import socket
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -101,11 +101,40 @@ def test_what_is_no_whole_answer_is_an_error(pieces: tuple[bytes, ...]) -> None:
         ask(*pieces)
 
 
+@pytest.mark.parametrize("framing", [b"", b"content-length: 1000000\r\n"])
+def test_an_answer_that_comes_drop_by_drop_ends_at_the_deadline(framing: bytes) -> None:
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def drip() -> None:
+            connection, _ = listener.accept()
+            with connection, suppress(ConnectionError):
+                connection.sendall(b"HTTP/1.1 200 OK\r\n" + framing + b"\r\n")
+                while not over.wait(0.01):
+                    connection.sendall(b".")
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            with pytest.raises(TimeoutError):
+                post(f"http://127.0.0.1:{listener.getsockname()[1]}/", {}, b"{}", timeout_s=0.3)
+        finally:
+            over.set()
+            thread.join()
+
+
+def test_a_request_that_is_taken_by_nobody_ends_at_the_deadline() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(TimeoutError):
+            post(f"http://127.0.0.1:{port}/", {}, bytes(64 * 1024 * 1024), timeout_s=0.3)
+
+
 @pytest.mark.parametrize(
     "url",
     ["", "127.0.0.1:80", "ftp://127.0.0.1/x", "http://", "http://host:port/", "http:///path",
      "http://127.0.0.1:9/a b\r\nx-injected: 1", "http://ö.example/", "http://a..b/",
-     f"http://{64 * 'a'}.example/"],
+     f"http://{64 * 'a'}.example/", "http://127.0.0.1:65536/", f"http://127.0.0.1:{5_000 * '9'}/"],
 )  # fmt: skip
 def test_what_is_no_url_goes_nowhere(url: str) -> None:
     with pytest.raises(WireError):
