@@ -6,6 +6,7 @@ from itertools import islice
 from typing import TypeVar
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from zero_memory.memory.model import TIMELINES, Meta, SearchRecord, SharedMemory, TimelineEntry
@@ -20,6 +21,11 @@ from zero_memory.ports.search_index import (
 from zero_memory.ports.table import Table, ref
 from zero_memory.retrieval.gather import alive
 from zero_memory.retrieval.lexical import Bm25, bm25_scorer
+from zero_memory.retrieval.reading import (
+    newest_search_records,
+    search_records,
+    unreadable_in_words,
+)
 from zero_memory.retrieval.vectors import SCALE_BYTES, unpack_all
 from zero_memory.scopes.visibility import ReadSet, is_shared_into
 
@@ -28,14 +34,35 @@ Record = TypeVar("Record", SharedMemory, TimelineEntry)
 _PAGE = 500
 
 
+class _Corpus(Struct, frozen=True):
+    """What was read for a filter.
+
+    `kinds` has the kind of each memory that holds at the filter's moment; `complete` says whether
+    that is all there is, but for `unreadable` search records.
+    """
+
+    records: Sequence[SearchRecord]
+    complete: bool
+    unreadable: int
+    kinds: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def held(self, where: SearchFilter) -> list[SearchRecord]:
+        """The records that hold at the filter's moment, whatever their kinds."""
+        return [
+            record
+            for record in self.records
+            if record.memory_id in self.kinds and record.memory_id not in where.without
+        ]
+
+
 class TableIndex:
     """`ports.search_index.SearchIndex` over the table itself: nothing to feed, nothing behind.
 
     Reads at most `limit` search records a query: of each of the filter's scopes, and of what is
     shared to them, the newest, in equal shares; what one does not need is the others'. An answer
     that left some out says so. Memories whose vectors are of another model than `model` (None: of
-    whichever has the query's dimensions) are found by their words alone, and such an answer says so
-    too.
+    whichever has the query's dimensions) are found by their words alone, and search records that
+    cannot be read are left out; such an answer says so too.
     """
 
     def __init__(
@@ -55,16 +82,12 @@ class TableIndex:
         limit: int,
     ) -> SearchAnswer:
         """Score every memory of the filter."""
-        records, kinds, complete = self._corpus(where)
-        held = [
-            record
-            for record in records
-            if record.memory_id in kinds and record.memory_id not in where.without
-        ]
+        corpus = self._corpus(where)
+        held = corpus.held(where)
         wanted = [
             record
             for record in held
-            if where.kinds is None or kinds[record.memory_id] in where.kinds
+            if where.kinds is None or corpus.kinds[record.memory_id] in where.kinds
         ]
         statistics = _statistics(held, tokens)
         comparable = [record for record in wanted if self._is_comparable(record)]
@@ -75,22 +98,25 @@ class TableIndex:
             semantic=tuple(match for match in nearest if match.memory_id in chosen),
             lexical=tuple(match for match in matching if match.memory_id in chosen),
             statistics=statistics,
-            incomplete=self._left_out(complete=complete, others=len(wanted) - len(comparable)),
+            incomplete=self._left_out(corpus, others=len(wanted) - len(comparable)),
         )
 
     def _is_comparable(self, record: SearchRecord) -> bool:
         return self._model is None or record.passage.model == self._model
 
-    def _left_out(self, *, complete: bool, others: int) -> str | None:
+    def _left_out(self, corpus: "_Corpus", *, others: int) -> str | None:
         """What was left out of account, in words; `others` are of another model."""
         left_out: list[str] = []
-        if not complete:
+        if not corpus.complete:
             left_out.append(f"more than {self._limit:,} memories, of which so many were searched")
         if others:
             left_out.append(
                 f"{others:,} memories were found by their words alone, as their vectors are of "
                 "another model: run zm admin reindex"
             )
+        unreadable = unreadable_in_words(corpus.unreadable)
+        if unreadable:
+            left_out.append(unreadable)
         return "; ".join(left_out) or None
 
     def apply(self, documents: Sequence[IndexDocument]) -> None:
@@ -101,26 +127,29 @@ class TableIndex:
 
     def facets(self, where: SearchFilter) -> Mapping[str, int]:
         """Count the memories of each kind, among those that a query would read."""
-        _, kinds, _ = self._corpus(where)
-        counted = Counter(kinds[each] for each in kinds.keys() - set(where.without))
+        corpus = self._corpus(where)
+        counted = Counter(corpus.kinds[each.memory_id] for each in corpus.held(where))
         return {
             kind: number
             for kind, number in counted.items()
             if where.kinds is None or kind in where.kinds
         }
 
-    def _corpus(self, where: SearchFilter) -> tuple[list[SearchRecord], dict[str, str], bool]:
-        """The filter's records, the kinds of those that hold at its moment, and if that is all."""
+    def _corpus(self, where: SearchFilter) -> "_Corpus":
         shared = self._shared(where)
         reserved = min(len(shared), self._limit // (len(where.visible_in) + 1))
-        records, complete = self._records(where.visible_in, self._limit - reserved)
-        kinds = self._kinds(where, records)
-        left_out = len(shared) - (self._limit - len(records))
-        shared = shared[: self._limit - len(records)]
-        refs = [ref(SearchRecord, meta.scope, meta.memory_id) for meta in shared]
-        records += [record for record in self._table.get_many(refs) if record is not None]
-        kinds |= {meta.memory_id: meta.kind for meta in shared}
-        return records, kinds, complete and left_out <= 0
+        corpus = self._newest(where.visible_in, self._limit - reserved)
+        kinds = self._kinds(where, corpus.records)
+        left = self._limit - len(corpus.records) - corpus.unreadable
+        read, unreadable = search_records(
+            self._table, {meta.memory_id: meta.scope for meta in shared[:left]}
+        )
+        return _Corpus(
+            records=[*corpus.records, *read],
+            kinds=kinds | {meta.memory_id: meta.kind for meta in shared[:left]},
+            complete=corpus.complete and len(shared) <= left,
+            unreadable=corpus.unreadable + len(unreadable),
+        )
 
     def _shared(self, where: SearchFilter) -> list[Meta]:
         """What is shared to the filter's scopes from others, and holds at its moment."""
@@ -136,17 +165,17 @@ class TableIndex:
             and alive(meta, where.alive_at)
         ]
 
-    def _records(self, scopes: Sequence[str], limit: int) -> tuple[list[SearchRecord], bool]:
-        """The newest of each scope, in equal shares as far as they have so many; if that is all."""
+    def _newest(self, scopes: Sequence[str], limit: int) -> "_Corpus":
+        """The newest of each scope, in equal shares as far as they have so many; without kinds."""
         records: list[SearchRecord] = []
+        unreadable = 0
         behind: dict[str, str | None] = dict.fromkeys(scopes)
-        while behind and len(records) < limit:
-            share = min(max(1, (limit - len(records)) // len(behind)), _PAGE)
-            for scope, after in list(behind.items())[: limit - len(records)]:
-                page = self._table.query(
-                    SearchRecord, scope, after=after, limit=share, newest_first=True
-                )
+        while behind and (left := limit - len(records) - unreadable) > 0:
+            share = min(max(1, left // len(behind)), _PAGE)
+            for scope, after in list(behind.items())[:left]:
+                page, failed = newest_search_records(self._table, scope, after=after, limit=share)
                 records += page.records
+                unreadable += len(failed)
                 behind[scope] = page.next
                 if page.next is None:
                     del behind[scope]
@@ -154,7 +183,7 @@ class TableIndex:
             self._table.keys(SearchRecord, scope, after=after, limit=1, newest_first=True).records
             for scope, after in behind.items()
         )
-        return records, not any(more)
+        return _Corpus(records, complete=not any(more), unreadable=unreadable)
 
     def _kinds(self, where: SearchFilter, records: Sequence[SearchRecord]) -> dict[str, str]:
         """The kinds of those among these memories that hold at the filter's moment."""

@@ -134,16 +134,16 @@ def _erasing(
     rights = Rights(read_set, writable=scopes, administered=scopes)
     for membership in owned:
         # What was read is gone, so each page is the first one.
-        while page := table.query(SearchRecord, membership.scope, limit=_PAGE).records:
-            unindex([record.memory_id for record in page])
-            for record in page:
-                left = erase(table, clock, caller=caller, rights=rights, memory_id=record.memory_id)
+        while page := table.keys(SearchRecord, membership.scope, limit=_PAGE).records:
+            unindex(page)
+            for memory_id in page:
+                left = erase(table, clock, caller=caller, rights=rights, memory_id=memory_id)
                 _delete(table, [ref(AuditRecord, left.memory_id, left.audit_id)])
-                yield record.memory_id
+                yield memory_id
 
 
 def _unfinished(table: Table, owned: Sequence[Membership], erased: Sequence[str]) -> Departure:
-    pages = [table.query(SearchRecord, each.scope, limit=_COUNTED) for each in owned]
+    pages = [table.keys(SearchRecord, each.scope, limit=_COUNTED) for each in owned]
     return Departure(
         erased=tuple(erased),
         done=False,
@@ -194,7 +194,7 @@ def remove_person(table: Table, person: str, memory: TokenMemory = PROCESS_MEMOR
     something was written since `depart` was done.
     """
     private = [each for each in access_of(table, person).memberships if each.kind in _PRIVATE]
-    if any(table.query(SearchRecord, each.scope, limit=1).records for each in private):
+    if any(table.keys(SearchRecord, each.scope, limit=1).records for each in private):
         raise conflict("Something was written while the account was deleted; repeat this call.")
     logins = list(_all(table, PersonLogin, person))
     _delete(table, [at for each in logins for at in _of_login(each)])

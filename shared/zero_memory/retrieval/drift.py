@@ -24,7 +24,8 @@ from zero_memory.ports.table import (
     TableUnavailable,
     ref,
 )
-from zero_memory.retrieval.indexing import apart, index_each
+from zero_memory.retrieval.indexing import index_each
+from zero_memory.retrieval.reading import apart
 from zero_memory.scopes.model import Scope
 
 _AT_ONCE = 250
@@ -35,7 +36,8 @@ class Drift(Struct):
     """What a run found, by ids, all of it mended but for `refused`.
 
     The index had lost memories, held them at another revision than the table (`stale`), or held
-    what the table has erased. Changes that the stream may still bring count as none of these;
+    what the table has erased; or the index would not take what is true (`refused`), and then they
+    count as that alone. Changes that the stream may still bring count as none of these;
     `indexed` has them too, as they are in the index now, for `settle_markers`. `finished` says
     whether the run came to the end, and the next one begins anew. `away` is what ended it before
     its limit: index or table did not answer.
@@ -161,6 +163,8 @@ def _mend(table: Table, index: DerivedIndex, differing: Sequence[str], drift: Dr
     drift.indexed += indexed
     for each in differing:
         meta, revision = metas.get(each), held.get(each)
+        if each in refused:
+            continue
         if meta is None and revision is not None:
             drift.erased.append(each)
         elif meta is None or meta.revision == revision or each in pending:

@@ -17,7 +17,8 @@ from zero_memory.ports.search_index import (
     SearchIndex,
     SemanticMatch,
 )
-from zero_memory.ports.table import Table, ref
+from zero_memory.ports.table import Table
+from zero_memory.retrieval.reading import search_records, unreadable_in_words
 from zero_memory.retrieval.vectors import cosines
 from zero_memory.scopes.visibility import ReadSet, scope_filter
 
@@ -75,15 +76,18 @@ def gather(
     except IndexUnavailable as failure:
         found = SearchAnswer((), (), CorpusStatistics())
         degraded = f"index_unavailable: {failure}"
-    if found.incomplete is not None:
-        degraded = f"index_incomplete: {found.incomplete}"
     ids = [match.memory_id for match in (*found.semantic, *found.lexical)]
     metas = {
         memory_id: meta
         for memory_id, meta in load_visible(table, [*ids, *pending], read_set).items()
         if alive(meta, alive_at)
     }
-    fresh = _records(table, [metas[memory_id] for memory_id in pending if memory_id in metas])
+    fresh, unreadable = search_records(
+        table, {each: metas[each].scope for each in pending if each in metas}
+    )
+    incomplete = found.incomplete or unreadable_in_words(len(unreadable))
+    if incomplete is not None:
+        degraded = f"index_incomplete: {incomplete}"
     matching = [each for each in fresh if kinds is None or metas[each.memory_id].kind in kinds]
     return Candidates(
         semantic=(
@@ -115,11 +119,6 @@ def _pending(table: Table, read_set: ReadSet) -> tuple[list[str], bool]:
         ids.extend(marker.memory_id for marker in page.records)
         behind = behind or page.next is not None
     return list(dict.fromkeys(ids)), behind
-
-
-def _records(table: Table, metas: Sequence[Meta]) -> list[SearchRecord]:
-    refs = [ref(SearchRecord, meta.scope, meta.memory_id) for meta in metas]
-    return [record for record in table.get_many(refs) if record is not None] if refs else []
 
 
 def _semantic(fresh: Sequence[SearchRecord], query: Query) -> list[SemanticMatch]:

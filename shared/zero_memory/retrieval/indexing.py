@@ -1,14 +1,11 @@
 """The index follows the table: for each memory that changed, write what is true now."""
 
-import logging
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from zero_memory.memory.model import Meta, PendingMarker, SearchRecord
 from zero_memory.ports.search_index import (
     IndexDocument,
     IndexedWindow,
-    IndexUnavailable,
     SearchIndex,
 )
 from zero_memory.ports.table import (
@@ -16,16 +13,12 @@ from zero_memory.ports.table import (
     Delete,
     RevisionIs,
     Table,
-    TableUnavailable,
     ref,
 )
+from zero_memory.retrieval.reading import apart
 from zero_memory.retrieval.vectors import unpack_all
 
-R = TypeVar("R")
-
 _TRANSACTION_ACTIONS = 100
-
-_log = logging.getLogger(__name__)
 
 
 def document_of(meta: Meta, record: SearchRecord) -> IndexDocument:
@@ -80,31 +73,6 @@ def index_each(
     Raises IndexUnavailable and TableUnavailable.
     """
     return apart(lambda some: index_memories(table, index, some), memory_ids)
-
-
-def apart(
-    do: Callable[[Sequence[str]], Sequence[R]], memory_ids: Sequence[str]
-) -> tuple[list[R], list[str]]:
-    """What `do` makes of these memories, of each alone where it fails on all at once.
-
-    And the ids of those that it fails on, whatever the failure is: they hold nobody up. `do` must
-    bear being repeated. Raises IndexUnavailable and TableUnavailable, which are no memory's fault.
-    """
-    try:
-        return [*do(memory_ids)], []
-    except (IndexUnavailable, TableUnavailable):
-        raise
-    except Exception as failure:  # noqa: BLE001 - whatever a memory does, the others go on
-        if len(memory_ids) == 1:
-            _log.error("%s cannot be indexed: %s", *memory_ids, type(failure).__name__)
-            return [], list(memory_ids)
-    made: list[R] = []
-    failed: list[str] = []
-    for memory_id in memory_ids:
-        done, not_done = apart(do, [memory_id])
-        made += done
-        failed += not_done
-    return made, failed
 
 
 def settle_markers(table: Table, indexed: Sequence[Meta]) -> None:

@@ -13,8 +13,9 @@ from zero_memory.memory.reading import with_bodies
 from zero_memory.ports.embedder import Embedder
 from zero_memory.ports.search_index import DerivedIndex, SearchIndex
 from zero_memory.ports.table import ConditionFailed, Present, Put, Table, ref
-from zero_memory.retrieval.indexing import apart, index_each
+from zero_memory.retrieval.indexing import index_each
 from zero_memory.retrieval.passages import read_passage
+from zero_memory.retrieval.reading import apart
 from zero_memory.scopes.model import Scope
 
 _AT_ONCE = 250

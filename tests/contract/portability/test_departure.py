@@ -12,12 +12,12 @@ from tests.contract.portability.carrying import exported, imported
 from zero_memory.adapters.files import FileArtifacts
 from zero_memory.contracts.errors import Refusal
 from zero_memory.memory.entities import register
-from zero_memory.memory.model import Meta
+from zero_memory.memory.model import Meta, SearchRecord
 from zero_memory.memory.moving import move
 from zero_memory.portability.departure import depart
 from zero_memory.ports.artifacts import ArtifactsUnavailable
 from zero_memory.ports.search_index import IndexUnavailable
-from zero_memory.ports.table import TableUnavailable
+from zero_memory.ports.table import Put, TableUnavailable, ref
 from zero_memory.scopes.identity import TokenMemory, authenticate, make_token
 from zero_memory.scopes.members import hand_over, make_team
 from zero_memory.scopes.model import GRANTS, Person
@@ -66,6 +66,14 @@ def test_nothing_of_a_person_stays(sqlite_table: Any, clock: ManualClock):
     with pytest.raises(Refusal) as refusal:
         leaves(ada)
     assert refused(refusal) == "unauthorized"
+
+
+def test_a_search_record_that_cannot_be_read_stops_no_deletion(ada: Someone):
+    unreadable: Any = 7
+    odd, whole = ada.knows("one", talk=None), ada.knows("two", talk=None)
+    ada.table.transact([Put(SearchRecord(ada.meta(odd).scope, odd, unreadable))])
+    assert leaves(ada).model_dump() == {"done": True, "erased": 2, "remaining": "0"}
+    assert ada.table.get_many([ref(Meta, each) for each in (odd, whole)]) == [None, None]
 
 
 def test_what_was_written_for_others_stays_without_a_name(ada: Someone, ben: Someone):

@@ -12,6 +12,7 @@ from zero_memory.contracts.errors import Refusal
 from zero_memory.contracts.memory import RecallArguments
 from zero_memory.memory.model import SearchRecord
 from zero_memory.ports.search_index import IndexUnavailable
+from zero_memory.ports.table import Put
 from zero_memory.tools import recall
 
 
@@ -113,6 +114,16 @@ def test_what_was_written_next_to_a_good_answer_comes_before_what_was_not(
     found = ada.finds("who warms the cache of the checkout service")
     assert found[:2] == [best, near]
     assert far in found
+
+
+def test_a_fresh_write_that_cannot_be_read_is_left_out_and_said(ada: Agent) -> None:
+    odd, whole = [ada.remembers(f"The release train {number} leaves") for number in range(2)]
+    unreadable: Any = 7
+    ada.ports.table.transact([Put(SearchRecord(ada.meta(odd).scope, odd, unreadable))])
+    found = ada.recalls("release train")
+    assert [hit.id for hit in found.hits] == [whole]
+    said = "index_incomplete: 1 memories cannot be read and are left out"
+    assert (found.degraded, found.degraded_reason) == (True, said)
 
 
 def test_an_unreachable_index_degrades_the_answer_and_says_why(ada: Agent) -> None:

@@ -1,10 +1,11 @@
-"""Search from the table alone, when a read set holds more than it may read."""
+"""Search from the table alone, of which it may not or cannot read everything."""
 
 import tempfile
 from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -76,3 +77,33 @@ def test_what_is_shared_has_a_share_beside_a_large_scope() -> None:
         assert "mem_shared" in ids(answer)
         assert len(ids(answer)) == 10
         assert answer.incomplete is not None
+
+
+UNREADABLE: Any = 7
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    size=st.integers(1, 9),
+    damaged=st.sets(st.integers(0, 8)),
+    shared_is_damaged=st.booleans(),
+    limit=st.integers(12, 20),
+)
+def test_what_cannot_be_read_is_left_out_and_counted_and_holds_nobody_up(
+    size: int, damaged: set[int], shared_is_damaged: bool, limit: int
+) -> None:
+    where = SearchFilter(("scp_0",))
+    with holding([size]) as table:
+        put(table, "scp_9", "mem_shared", shared_to=("scp_0",))
+        odd = {f"mem_0_{number:03}": "scp_0" for number in damaged if number < size}
+        if shared_is_damaged:
+            odd["mem_shared"] = "scp_9"
+        for memory_id, scope in odd.items():
+            table.transact([Put(SearchRecord(scope, memory_id, UNREADABLE))])
+        answer = searched(table, limit, where.visible_in)
+        counted = TableIndex(table, limit=limit).facets(where)
+    whole = {*(f"mem_0_{number:03}" for number in range(size)), "mem_shared"} - odd.keys()
+    assert set(ids(answer)) == whole
+    assert answer.statistics.documents == sum(counted.values()) == len(whole)
+    said = f"{len(odd)} memories cannot be read and are left out" if odd else None
+    assert answer.incomplete == said
