@@ -8,6 +8,7 @@ Ranking runs on arrays. SQLite's own FTS5 took 60 to 320 ms to rank a query whos
 by scope nor at a moment.
 """
 
+import errno
 import json
 import sqlite3
 import threading
@@ -648,7 +649,17 @@ def _available() -> Generator[None]:
             "Another process has the search files open: stop it first."
         ) from held
     except (sqlite3.Error, OSError) as error:
+        if _is_full(error):
+            raise IndexUnavailable(
+                "The disk of the search files is full: make room there."
+            ) from error
         raise IndexUnavailable(
             f"The search files cannot be used ({type(error).__name__}): if this stays, stop the "
             "service, remove the index folder, and start it again."
         ) from error
+
+
+def _is_full(error: sqlite3.Error | OSError) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in {errno.ENOSPC, errno.EDQUOT}
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL

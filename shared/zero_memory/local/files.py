@@ -6,7 +6,10 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Replace a file's content; only its owner may read it (mode 0600)."""
+    """Replace a file's content; only its owner may read it (mode 0600).
+
+    Raises OSError, which names the file that could not be written.
+    """
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
@@ -14,6 +17,8 @@ def write_atomically(path: Path, text: str) -> None:
             file.flush()
             os.fsync(file.fileno())
         Path(name).replace(path)
-    except BaseException:
+    except BaseException as failure:
         Path(name).unlink(missing_ok=True)
+        if isinstance(failure, OSError):
+            raise OSError(failure.errno, failure.strerror, str(path)) from failure
         raise

@@ -72,7 +72,7 @@ def serve(
         try:
             index = services.derived_index
         except IndexUnavailable as away:
-            raise CannotServe(str(away)) from away
+            raise CannotServe(f"{home} can't be used: {away}") from away
         failures = FailureQueue(home / FAILURES_FILE)
         pump = Pump(table, deployment.streams, invoke, failures)
         if isinstance(index, LocalIndex):

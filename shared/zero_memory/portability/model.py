@@ -107,7 +107,8 @@ class Portable(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
     `valid_from` is left out when it is the birth, `authority` and `author_kind` when they are
     those of an agent's own writing. `conversation` is the token that the writer echoed. `follows`
-    are the memories that were written right before it, the nearest first.
+    are the memories that were written right before it, the nearest first. `ordinal` told the same
+    in the format's first files, as a count that no other home shares: it is read, and let go.
     """
 
     zero_memory: Literal[1]
@@ -132,6 +133,7 @@ class Portable(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
     thread: _Name | None = None
     conversation: _Name | None = None
     follows: Annotated[tuple[_MemoryId, ...], Limit(max_length=FOLLOWED)] = ()
+    ordinal: Annotated[int, Limit(ge=1)] | None = None
     source: dict[str, Any] | None = None
     original: _Content | None = None
     content: _Content

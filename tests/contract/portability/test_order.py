@@ -5,12 +5,13 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.clock import ManualClock
 from tests.contract.memory.people import Someone, arrives
-from tests.contract.portability.carrying import exported, imported
+from tests.contract.portability.carrying import exported, imported, statuses
 from tests.contract.portability.test_round_trip import IN_MEMORY, empty_home
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.memory.model import FOLLOWED
@@ -99,3 +100,21 @@ def test_an_export_brings_its_order_along_whatever_comes_first(clock: ManualCloc
         tree = dict(reversed(exported(ada, "markdown").items()))
         imported(elsewhere, tree, scope="personal")
         assert {each: elsewhere.meta(each).follows for each in written} == dict(in_a_row(written))
+
+
+@pytest.mark.parametrize(
+    ("form", "field"), [("markdown", "ordinal: 7\n"), ("jsonl", '"ordinal":7,')]
+)
+def test_files_that_count_where_they_now_name_are_taken_in_without_the_count(
+    clock: ManualClock, form: str, field: str
+) -> None:
+    with empty_home(clock) as ada, empty_home(clock) as elsewhere:
+        written = ada.knows("Note 1")
+        tree = exported(ada, form)
+        behind = "zero_memory: 1\n" if form == "markdown" else "{"
+        former = {path: text.replace(behind, behind + field, 1) for path, text in tree.items()}
+
+        assert field in "".join(former.values())
+        assert statuses(imported(elsewhere, former)) == ["created"]
+        assert elsewhere.meta(written).follows == ()
+        assert exported(elsewhere, form) == tree

@@ -333,3 +333,25 @@ def test_a_folder_that_cannot_be_used_is_named_in_words(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "Choose another with --home" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("kilobytes", [64, 124])
+def test_a_full_disk_is_told_with_the_home_that_is_on_it(tmp_path: Path, kilobytes: int) -> None:
+    small = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
+    mount = f"mount -t tmpfs -o size={kilobytes}k none '{tmp_path}'"
+    if shutil.which("unshare") is None or subprocess.run([*small, mount], check=False).returncode:
+        pytest.skip("this system lets nobody make a small disk")
+    home = tmp_path / "home"
+
+    failed = subprocess.run(
+        [*small, f"{mount} && '{ZM}' serve --home '{home}' --port 0 --json"],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=False,
+    )
+
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert failed.stderr.startswith(f"zm: {home}")
+    assert " full" in failed.stderr or "No space left" in failed.stderr
+    assert "Traceback" not in failed.stderr
