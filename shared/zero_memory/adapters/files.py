@@ -22,11 +22,15 @@ class FileArtifacts:
         """See the port."""
         path = self._path(key)
         try:
-            self._make_room(path)
+            self._make_folders(path)
             descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=".")
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-            Path(draft).replace(path)
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(content)
+                Path(draft).replace(path)
+            except BaseException:
+                Path(draft).unlink(missing_ok=True)
+                raise
         except OSError as error:
             raise _unavailable(error) from error
 
@@ -60,6 +64,20 @@ class FileArtifacts:
             with suppress(OSError):  # a new file came in, or another process was faster
                 folder.rmdir()
 
+    def remove_expired(self) -> None:
+        """Remove what has been kept for a day, unfinished files too.
+
+        Raises ArtifactsUnavailable.
+        """
+        now = time.time()
+        try:
+            for old in self._folder.glob("*/*"):
+                with suppress(FileNotFoundError):  # another process was faster
+                    if now - old.stat().st_mtime > KEPT_S:
+                        old.unlink()
+        except OSError as error:
+            raise _unavailable(error) from error
+
     def link(self, key: str) -> str:
         """See the port."""
         return self._path(key).as_uri()
@@ -68,7 +86,7 @@ class FileArtifacts:
         """See the port."""
         path = self._path(key)
         try:
-            self._make_room(path)
+            self._make_folders(path)
         except OSError as error:
             raise _unavailable(error) from error
         return path.as_uri()
@@ -76,15 +94,9 @@ class FileArtifacts:
     def _path(self, key: str) -> Path:
         return self._folder / checked(key)
 
-    def _make_room(self, path: Path) -> None:
-        """Make the folder of a new file, and remove what has been kept for a day."""
+    def _make_folders(self, path: Path) -> None:
         for folder in (self._folder, path.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        now = time.time()
-        for old in self._folder.glob("*/*"):
-            with suppress(FileNotFoundError):  # another process was faster
-                if now - old.stat().st_mtime > KEPT_S:
-                    old.unlink()
 
 
 def _unavailable(error: OSError) -> ArtifactsUnavailable:

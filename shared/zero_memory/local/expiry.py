@@ -1,9 +1,11 @@
-"""DynamoDB's time to live on one machine: expired records go, some time after they expired."""
+"""What expired goes after a while, on one machine: DynamoDB's time to live, the bucket's rule."""
 
 import logging
 import threading
 
+from zero_memory.adapters.files import FileArtifacts
 from zero_memory.adapters.sqlite import SqliteTable
+from zero_memory.ports.artifacts import ArtifactsUnavailable
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import TableUnavailable
 
@@ -13,10 +15,11 @@ _logger = logging.getLogger(__name__)
 
 
 class Expiry:
-    """Removes expired records on a thread of its own, at the start and then every ten minutes."""
+    """Removes what expired on a thread of its own, at the start and then every ten minutes."""
 
-    def __init__(self, table: SqliteTable, clock: Clock) -> None:
+    def __init__(self, table: SqliteTable, artifacts: FileArtifacts, clock: Clock) -> None:
         self._table = table
+        self._artifacts = artifacts
         self._clock = clock
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="expiry", daemon=True)
@@ -37,6 +40,7 @@ class Expiry:
                 while self._table.remove_expired(self._clock.now() // 1000):
                     if self._stopping.is_set():
                         return
-            except TableUnavailable:
-                _logger.warning("expired records stay for now: the table did not answer")
+                self._artifacts.remove_expired()
+            except (TableUnavailable, ArtifactsUnavailable) as away:
+                _logger.warning("what expired stays for now: %s", away)
             self._stopping.wait(EVERY_S)

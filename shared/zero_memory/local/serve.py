@@ -14,6 +14,7 @@ import uvicorn
 from msgspec.structs import replace
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from zero_memory.adapters.files import FileArtifacts
 from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.adapters.sqlite import DamagedFile, NewerSchema, SqliteTable
 from zero_memory.local.app import Application, application
@@ -85,7 +86,7 @@ def serve(
         schedules = Schedules(deployment.schedules, invoke)
         schedules.start()
         stack.callback(schedules.stop)
-        expiry = Expiry(table, services.clock)
+        expiry = Expiry(table, _local_artifacts(services), services.clock)
         expiry.start()
         stack.callback(expiry.stop)
         executor = ThreadPoolExecutor(HANDLER_THREADS, thread_name_prefix="handler")
@@ -106,6 +107,13 @@ def _local_table(services: Composition, home: Path) -> SqliteTable:
     if not isinstance(table, SqliteTable):
         raise TypeError("only the local home has an outbox to deliver from")
     return table
+
+
+def _local_artifacts(services: Composition) -> FileArtifacts:
+    artifacts = services.artifacts
+    if not isinstance(artifacts, FileArtifacts):
+        raise TypeError("only the local home keeps artifacts as files")
+    return artifacts
 
 
 def listen(port: int) -> socket.socket:

@@ -1,5 +1,6 @@
 """What any store of artifacts keeps to: a folder of this machine, and a bucket."""
 
+import errno
 import os
 import stat
 import time
@@ -41,7 +42,7 @@ def bucket() -> Generator[Any]:
 
 
 @pytest.fixture
-def in_a_folder(folder: Path) -> Artifacts:
+def in_a_folder(folder: Path) -> FileArtifacts:
     return FileArtifacts(folder)
 
 
@@ -167,13 +168,26 @@ def test_a_folder_is_for_its_owner_alone(in_a_folder: Artifacts, folder: Path):
     assert stat.S_IMODE((folder / KEY).stat().st_mode) == 0o600
 
 
-def test_a_folder_forgets_after_a_day(in_a_folder: Artifacts, folder: Path):
+def test_a_folder_forgets_after_a_day(in_a_folder: FileArtifacts, folder: Path):
+    in_a_folder.remove_expired()
     for name, age in (("old", KEPT_S + 60), ("young", KEPT_S - 60)):
         in_a_folder.put(f"p_1/{name}", b"")
         os.utime(folder / "p_1" / name, (time.time() - age, time.time() - age))
-    in_a_folder.put(KEY, b"new")
+    in_a_folder.remove_expired()
     assert in_a_folder.get("p_1/old") is None
     assert in_a_folder.get("p_1/young") == b""
+
+
+def test_a_file_that_has_no_room_leaves_nothing_of_itself(
+    in_a_folder: FileArtifacts, folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def full(self: Path, target: Path) -> Path:
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(port.ArtifactsUnavailable):
+        in_a_folder.put(KEY, b"half")
+    assert list(folder.glob("*/*")) == []
 
 
 def test_a_folder_that_does_not_answer_says_so(tmp_path: Path):
