@@ -73,6 +73,9 @@ def test_each_deployed_alarm_is_raised_by_what_aws_counts_of_the_deployed(
     indexer = there["IndexerFunction"]
     breaches = {
         "ApiAlarm": counted("ApiGateway", "5xx", 6, ApiId=there["Api"]),
+        "FailuresAlarm": Datum(
+            "ZeroMemory", "Failures", {"service": "zero-memory"}, 6, time.time()
+        ),
         "ThrottlesAlarm": counted("Lambda", "Throttles", 1),
         "IndexerLagAlarm": counted("Lambda", "IteratorAge", 900_001, FunctionName=indexer),
         "IndexerParkedAlarm": counted(

@@ -232,11 +232,13 @@ def test_a_write_that_fails_in_passing_happens_once(
 def test_a_write_that_keeps_failing_is_refused_and_happens_once_when_it_is_sent_again(
     stack: Stack, home: Home, fault: Meddling
 ) -> None:
-    someone = home.someone()
+    watch, someone = Watch(stack), home.someone()
     with meddling(some(fault, ANYTIMES, writes), stack.aws):
         refused = remember(someone, None)
     assert refused.status_code == 500
     assert "with an idempotency_key" in refused.json()["error"]["message"]
+    counted = [each for each in watch.logged("RememberFunction") if each.name == "Failures"]
+    assert watch.raised("FailuresAlarm", 6 * counted)
     assert remember(someone, None).status_code == 200
     assert contents(someone) == ["The river runs north"]
 

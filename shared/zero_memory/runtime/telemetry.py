@@ -61,7 +61,10 @@ def record(outcome: Outcome, settings: Settings) -> None:
 
 
 def record_failure(error: BaseException, request_id: str, settings: Settings) -> None:
-    """Log an unexpected exception by its type and places; its text may hold content."""
+    """Log an unexpected exception by its type and places, and count it; its text may hold content.
+
+    Counted over all tools in one, for an alarm: over MCP such a call is answered 200.
+    """
     logger(settings.log_level).error(
         "unexpected exception",
         extra={
@@ -70,6 +73,10 @@ def record_failure(error: BaseException, request_id: str, settings: Settings) ->
             "places": _places(error.__traceback__),
         },
     )
+    if settings.home == "aws":
+        metrics = _metrics()
+        metrics.add_metric("Failures", MetricUnit.Count, 1)
+        metrics.flush_metrics()
 
 
 def _places(trace: TracebackType | None) -> list[str]:
@@ -90,7 +97,7 @@ def record_drift(drift: "Drift", settings: Settings) -> None:
         },
     )
     if settings.home == "aws":
-        metrics = EphemeralMetrics(namespace=_NAMESPACE, service=_SERVICE)
+        metrics = _metrics()
         metrics.add_metric("IndexDrift", MetricUnit.Count, drift.found)
         metrics.add_metric("IndexRefused", MetricUnit.Count, len(drift.refused))
         metrics.add_metric("IndexCompared", MetricUnit.Count, drift.compared)
@@ -98,11 +105,15 @@ def record_drift(drift: "Drift", settings: Settings) -> None:
 
 
 def _count(outcome: Outcome) -> None:
-    # One of its own for each call: calls of one process may overlap.
-    metrics = EphemeralMetrics(namespace=_NAMESPACE, service=_SERVICE)
+    metrics = _metrics()
     metrics.add_dimension("tool", outcome.tool)
     metrics.add_metric("Calls", MetricUnit.Count, 1)
     metrics.add_metric("Duration", MetricUnit.Milliseconds, outcome.duration_ms)
     metrics.add_metric("Refused", MetricUnit.Count, outcome.code not in {None, "internal"})
     metrics.add_metric("Failed", MetricUnit.Count, outcome.code == "internal")
     metrics.flush_metrics()
+
+
+def _metrics() -> EphemeralMetrics:
+    # Anew each time: calls of one process may overlap.
+    return EphemeralMetrics(namespace=_NAMESPACE, service=_SERVICE)

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from mcp_types.jsonrpc import JSONRPCError, JSONRPCResponse
 
 from tests.contract.mcp.fixtures import FAIL, NOTE, SECRET, Client
+from zero_memory.runtime import bootstrap
 from zero_memory.runtime.entry import lambda_for
+from zero_memory.runtime.settings import Settings
 
 MIB = 1_048_576
 
@@ -223,6 +225,21 @@ def test_an_unexpected_exception_says_nothing_but_an_id(
     assert "fixtures.py:" in said
     for secret in (SECRET, "shibboleth", token):
         assert secret not in said + answer.text + json.dumps(result)
+
+
+def test_a_failure_is_counted_over_mcp_too_where_its_answer_is_a_200(
+    home: bootstrap.Composition,
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(home, "settings", Settings(home="aws"))
+    assert client.rpc("2026-07-28", "tools/call", {"name": "fail"}).status == 200
+
+    counted = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    (failures,) = (each for each in counted if "Failures" in each)
+    assert failures["Failures"] == [1.0]
+    assert failures["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["service"]]
 
 
 def test_a_call_is_logged_without_what_was_in_it(

@@ -41,6 +41,7 @@ def test_what_goes_wrong_between_functions_raises_one_too() -> None:
 
     assert metrics == {
         "5xx": 1,
+        "Failures": 1,
         "Throttles": 1,
         "IteratorAge": 1,
         "ApproximateNumberOfMessagesVisible": 2,  # memories and batches, each given up on
