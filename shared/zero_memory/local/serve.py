@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 import uvicorn
+from msgspec import ValidationError
 from msgspec.structs import replace
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -37,7 +38,7 @@ from zero_memory.ports.search_index import IndexUnavailable
 from zero_memory.ports.table import TableUnavailable
 from zero_memory.runtime import bootstrap
 from zero_memory.runtime.bootstrap import Composition
-from zero_memory.runtime.settings import read_settings
+from zero_memory.runtime.settings import Settings, read_settings
 
 HOST = "127.0.0.1"
 HANDLER_THREADS = 16
@@ -55,7 +56,7 @@ def serve(
     with ExitStack() as stack:
         stack.enter_context(hold(home))
         listener = stack.enter_context(listen(port))
-        settings = read_settings(home="local", data_dir=home)
+        settings = _settings(home)
         if not log_calls:
             settings = replace(settings, log_level="WARNING")
         services = bootstrap.use(settings)
@@ -97,6 +98,16 @@ def serve(
         stack.enter_context(announced(home, ready))
         app = application(deployment.routes, invoke, executor)
         _serve_http(app, listener, lambda: announce(ready))
+
+
+def _settings(home: Path) -> Settings:
+    try:
+        return read_settings(home="local", data_dir=home)
+    except ValidationError as wrong:
+        raise CannotServe(
+            f"A setting in the environment makes no sense: {wrong}, which is the variable ZM_ and "
+            "that name in capitals."
+        ) from wrong
 
 
 def _local_table(services: Composition, home: Path) -> SqliteTable:

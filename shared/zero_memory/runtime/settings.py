@@ -79,7 +79,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     """The most calls of one principal in a minute, over all processes, but for people with a
     quota of their own. The template sets fewer, since there each call costs."""
 
-    log_level: str = "INFO"
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"] = "INFO"
     """The least level that is logged."""
 
     embedder_threads: Annotated[int, Meta(ge=0)] = 0

@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, cast
 
@@ -31,13 +32,24 @@ def listed(service: Service) -> list[str]:
     return [memory["id"] for memory in answer.json()["memories"]]
 
 
-def serve(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """What becomes of a service that can't start."""
-    return zm("serve", *arguments)
+def serve(
+    *arguments: str | Path, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """What becomes of a service that can't start; `environment` goes over one's own."""
+    return zm("serve", *arguments, environment=environment)
 
 
-def zm(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([ZM, *arguments], capture_output=True, text=True, timeout=60, check=False)
+def zm(
+    *arguments: str | Path, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [ZM, *arguments],
+        env={**os.environ, **(environment or {})},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 def mode(path: Path) -> int:
@@ -318,6 +330,14 @@ def test_a_damaged_note_of_whose_machine_it_is_is_named_in_words(tmp_path: Path,
 
     assert refused.returncode == 1
     assert f"{tmp_path / 'person.json'} is damaged" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_setting_that_makes_no_sense_is_named_in_words(tmp_path: Path) -> None:
+    refused = serve("--home", tmp_path / "home", environment={"ZM_CALLS_A_MINUTE": "many"})
+
+    assert refused.returncode == 1
+    assert "calls_a_minute" in refused.stderr
     assert "Traceback" not in refused.stderr
 
 

@@ -30,7 +30,7 @@ def test_what_is_given_wins_over_the_environment(tmp_path: Path) -> None:
     assert read_settings({"ZM_DATA_DIR": "/elsewhere"}, data_dir=tmp_path).data_dir == tmp_path
 
 
-@pytest.mark.parametrize("name", ["ZM_HOME", "ZM_CALLS_A_MINUTE"])
+@pytest.mark.parametrize("name", ["ZM_HOME", "ZM_CALLS_A_MINUTE", "ZM_LOG_LEVEL"])
 def test_a_value_that_makes_no_sense_is_refused(name: str) -> None:
     with pytest.raises(ValidationError):
         read_settings({name: "nonsense"})
