@@ -137,7 +137,7 @@ zero-memory on AWS
 
 What happens: the functions and their layers are built here, which takes some minutes; uploaded to a
 bucket that SAM keeps in the account; and the stack is made or updated: an HTTP API, {functions} functions,
-a table, a bucket for exports, a queue, alarms, and what the parameters add. Before anything changes,
+a table, a bucket for exports, queues, alarms, and what the parameters add. Before anything changes,
 SAM shows what would. The table stays when the stack is deleted.
 
 What it costs, roughly: by use, per request and per GB kept.

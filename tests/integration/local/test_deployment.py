@@ -100,6 +100,20 @@ def test_no_environment_variable_holds_a_secret() -> None:
     assert not [name for name, value in variables if re.search(hidden, str(value))]
 
 
+NESTED = {
+    name: resource["Properties"]
+    for name, resource in RESOURCES.items()
+    if resource["Type"] == "AWS::CloudFormation::Stack"
+}
+
+
+@pytest.mark.parametrize("stack", sorted(NESTED))
+def test_a_nested_stack_is_given_each_of_its_parameters(stack: str) -> None:
+    declared = read_template(REPOSITORY, NESTED[stack]["TemplateURL"])["Parameters"]
+
+    assert NESTED[stack]["Parameters"].keys() == declared.keys()
+
+
 def test_the_table_is_safe_by_default() -> None:
     assert TABLE["BillingMode"] == "PAY_PER_REQUEST"
     assert TABLE["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is True
