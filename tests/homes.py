@@ -4,17 +4,15 @@ import functools
 import itertools
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import boto3
-import yaml
 from botocore.config import Config
 from moto import mock_aws
 
+from tests.samples import REPOSITORY
 from zero_memory.adapters.dynamodb import CONFIG, DynamoTable
-
-TEMPLATE = Path(__file__).parents[1] / "template.yaml"
+from zero_memory.local.deployment import read_template
 
 # Moto knows no endpoints that name an account.
 _MOTO = Config(account_id_endpoint_mode="disabled", region_name="eu-central-1")
@@ -22,22 +20,10 @@ _CREATED = ("BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondary
 _numbers = itertools.count()
 
 
-class _Loader(yaml.SafeLoader):
-    """Reads a template's intrinsic functions as nothing: no test looks at one."""
-
-
-def _nothing(loader: yaml.SafeLoader, tag: str, node: yaml.Node) -> None:
-    return None
-
-
-_Loader.add_multi_constructor("!", _nothing)  # pyright: ignore[reportUnknownMemberType]
-
-
 @functools.cache
 def declared_table() -> dict[str, Any]:
     """The table's properties, as the repository's template declares them."""
-    template = yaml.load(TEMPLATE.read_text(), _Loader)  # noqa: S506 - derives from SafeLoader
-    return template["Resources"]["Table"]["Properties"]
+    return read_template(REPOSITORY)["Resources"]["Table"]["Properties"]
 
 
 @functools.cache
@@ -59,14 +45,6 @@ def dynamo_home(client: Any) -> DynamoTable:
     name = f"table-{next(_numbers)}"
     client.create_table(
         TableName=name,
-        **{
-            key: declared[key]
-            for key in (
-                "BillingMode",
-                "AttributeDefinitions",
-                "KeySchema",
-                "GlobalSecondaryIndexes",
-            )
-        },
+        **{key: declared[key] for key in _CREATED},
     )
     return DynamoTable(client, name)

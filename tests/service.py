@@ -13,7 +13,8 @@ from typing import IO, Any, cast
 
 import httpx
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+from tests.samples import REPOSITORY
+
 # Tests may themselves be run by make, which tells a make below it so, and that one tells everybody.
 _OWN = {
     name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))

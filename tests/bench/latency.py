@@ -47,7 +47,8 @@ from opensearchpy import OpenSearch
 
 from tests.opensearch.homes import warm_up
 from tests.opensearch.node import running_node
-from tests.service import REPOSITORY, ZM, Service, started
+from tests.samples import REPOSITORY
+from tests.service import ZM, Service, started
 from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.memory.model import Meta, Passage, StoredWindow

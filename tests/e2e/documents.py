@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from tests.service import REPOSITORY
+from tests.samples import REPOSITORY
 
 DOCUMENTS = (REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").glob("*.md")))
 

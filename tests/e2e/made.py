@@ -5,7 +5,8 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.service import REPOSITORY, Service, started
+from tests.samples import REPOSITORY
+from tests.service import Service, started
 
 README = REPOSITORY / "README.md"
 

@@ -13,7 +13,8 @@ import pytest
 
 from tests.e2e.claude_code.model import Calls, Says, ScriptedModel, scripted_model
 from tests.e2e.made import readme_line
-from tests.service import REPOSITORY, Service
+from tests.samples import REPOSITORY
+from tests.service import Service
 
 PACKAGES = REPOSITORY / ".work" / "claude-code" / "node_modules" / "@anthropic-ai"
 SERVER = "zero-memory"

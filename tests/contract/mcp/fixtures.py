@@ -20,6 +20,7 @@ import uvicorn
 from msgspec.structs import replace
 from pydantic import Field
 
+from tests.samples import REPOSITORY
 from zero_memory.contracts.errors import conflict, not_found
 from zero_memory.contracts.model import Arguments, Content, Result
 from zero_memory.local.app import Application, Message, Receive, Send, application
@@ -30,8 +31,7 @@ from zero_memory.scopes.caller import Caller
 from zero_memory.tools.services import Services
 from zero_memory.tools.tool import Annotations, Tool
 
-ROOT = Path(__file__).resolve().parents[3]
-WORK = ROOT / ".work"
+WORK = REPOSITORY / ".work"
 
 SECRET = "do not show: ghp_shibboleth"
 """What a failing tool has in hand; it must come out nowhere."""
@@ -266,7 +266,7 @@ def http_server(handler: Handler, token: str | None = None) -> Generator[HttpSer
 
     With a token, requests that carry none are sent on with it: some test tools can send none.
     """
-    function = Function("mcp", ROOT, "handler", 512, 30)
+    function = Function("mcp", REPOSITORY, "handler", 512, 30)
     route = Route("ANY", "/mcp", function)
     with ThreadPoolExecutor(4) as executor:
         app = application((route,), lambda _function, event: handler(event, None), executor)
@@ -305,7 +305,7 @@ def _watched(app: Application, served: HttpServer, token: str | None) -> Applica
 def require(path: Path) -> Path:
     """A test tool's place; without it the test is skipped, or fails in CI."""
     if not path.exists():
-        message = f"{path.relative_to(ROOT)} is missing: run tests/contract/mcp/install"
+        message = f"{path.relative_to(REPOSITORY)} is missing: run tests/contract/mcp/install"
         if os.environ.get("CI") == "true":
             pytest.fail(message)
         pytest.skip(message)

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.contract.search_index.documents import NORTH, SCOPES, direction, document
+from tests.samples import REPOSITORY
 from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.ports.search_index import (
     DocumentRefused,
@@ -93,7 +94,7 @@ def test_a_killed_process_loses_nothing_that_apply_returned_from(
         [sys.executable, "-c", script, str(tmp_path / "index")],
         stdout=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parents[3],
+        cwd=REPOSITORY,
     ) as process:
         assert process.stdout is not None
         acknowledged = [process.stdout.readline().strip() for _ in range(30)]
@@ -141,7 +142,7 @@ def test_a_full_disk_is_said_and_with_room_again_it_goes_on(tmp_path: Path) -> N
         [*small, f'{mount} && exec "$0" -c "$1" "$2"', sys.executable, script, str(tmp_path)],
         stdout=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parents[3],
+        cwd=REPOSITORY,
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "full\n{'fact': 2}\n")
