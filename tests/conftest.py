@@ -73,7 +73,7 @@ def opensearch_url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
 def opensearch(opensearch_url: str) -> Generator[Any]:
     """A client of the node, which has its classes loaded."""
     from tests.opensearch.homes import warm_up
-    from zero_memory.adapters.opensearch import opensearch_client
+    from zero_memory.adapters.opensearch_client import opensearch_client
 
     client = opensearch_client(opensearch_url)
     warm_up(client)

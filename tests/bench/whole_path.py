@@ -15,7 +15,7 @@ from tests.opensearch.homes import empty_indexes, warm_up
 from tests.opensearch.node import running_node
 from tests.ports import Ports
 from zero_memory.adapters.local_index import LocalIndex
-from zero_memory.adapters.opensearch import opensearch_client
+from zero_memory.adapters.opensearch_client import opensearch_client
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.contracts.memory import RecallArguments, RememberArguments
 from zero_memory.ports.embedder import Embedder

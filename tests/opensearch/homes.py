@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from opensearchpy import OpenSearch
 
-from zero_memory.adapters.opensearch import OpenSearchIndex
+from zero_memory.adapters.opensearch_index import OpenSearchIndex
 from zero_memory.ports.search_index import IndexDocument, IndexedWindow, SearchFilter
 
 _PATIENCE_S = 60.0

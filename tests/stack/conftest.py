@@ -13,7 +13,7 @@ from tests.opensearch.node import require_node, running_node
 from tests.samples import sample
 from tests.stack.home import Home
 from tests.stack.stack import Emulator, Stack, deployed, emulating
-from zero_memory.adapters.opensearch import opensearch_client
+from zero_memory.adapters.opensearch_client import opensearch_client
 from zero_memory.adapters.sqlite import SqliteTable
 
 

@@ -124,7 +124,8 @@ def _table(settings: Settings) -> Table:
 
 def _derived(settings: Settings) -> "DerivedIndex":
     if settings.search == "domain":
-        from zero_memory.adapters.opensearch import OpenSearchIndex, domain_client
+        from zero_memory.adapters.opensearch_client import domain_client
+        from zero_memory.adapters.opensearch_index import OpenSearchIndex
 
         return OpenSearchIndex(
             domain_client(settings.search_endpoint),

@@ -20,7 +20,7 @@ from tests.ports import Ports
 from tests.samples import sample
 from zero_memory.adapters.bundled_model import CARD
 from zero_memory.adapters.local_index import LocalIndex
-from zero_memory.adapters.opensearch import OpenSearchIndex
+from zero_memory.adapters.opensearch_index import OpenSearchIndex
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.memory.model import Meta, PendingMarker, SearchRecord
 from zero_memory.ports.search_index import DerivedIndex, IndexUnavailable

@@ -18,7 +18,7 @@ from tests.opensearch.homes import empty_indexes
 from tests.ports import Ports
 from zero_memory.adapters.fallback_index import FallbackIndex
 from zero_memory.adapters.local_index import LocalIndex
-from zero_memory.adapters.opensearch import OpenSearchIndex
+from zero_memory.adapters.opensearch_index import OpenSearchIndex
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.adapters.table_index import TableIndex
 from zero_memory.local.search_files import catch_up

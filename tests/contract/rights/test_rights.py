@@ -19,7 +19,8 @@ from tests.homes import dynamo_home, dynamodb
 from tests.samples import sample
 from zero_memory.adapters.bundled_model import CARD
 from zero_memory.adapters.fallback_index import FallbackIndex
-from zero_memory.adapters.opensearch import OpenSearchIndex, opensearch_client
+from zero_memory.adapters.opensearch_client import opensearch_client
+from zero_memory.adapters.opensearch_index import OpenSearchIndex
 from zero_memory.adapters.s3 import S3Artifacts, s3_client
 from zero_memory.adapters.sqs import SqsParking, sqs_client
 from zero_memory.adapters.table_index import TableIndex

@@ -11,7 +11,7 @@ from opensearchpy import OpenSearch
 from tests.contract.search_index.documents import MODEL, document
 from tests.opensearch.homes import empty_indexes
 from zero_memory.adapters.local_index import LocalIndex
-from zero_memory.adapters.opensearch import OpenSearchIndex
+from zero_memory.adapters.opensearch_index import OpenSearchIndex
 from zero_memory.ports.search_index import (
     IndexDocument,
     IndexedWindow,

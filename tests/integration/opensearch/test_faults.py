@@ -12,7 +12,8 @@ from tests.opensearch.faults import Fault, FaultyNode, faulty
 from tests.opensearch.homes import built
 from tests.ports import Ports
 from zero_memory.adapters.fallback_index import FallbackIndex
-from zero_memory.adapters.opensearch import OpenSearchIndex, opensearch_client
+from zero_memory.adapters.opensearch_client import opensearch_client
+from zero_memory.adapters.opensearch_index import OpenSearchIndex
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.adapters.table_index import TableIndex
 from zero_memory.ports.search_index import IndexUnavailable, SearchAnswer, SearchFilter

@@ -15,7 +15,7 @@ from tests.contract.search_index.documents import document
 from tests.hashing_embedder import HashingEmbedder
 from tests.opensearch.homes import empty_indexes
 from tests.ports import Ports
-from zero_memory.adapters.opensearch import OpenSearchIndex
+from zero_memory.adapters.opensearch_index import OpenSearchIndex
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.contracts.lifecycle import EraseArguments
 from zero_memory.contracts.memory import RestoreArguments

@@ -11,7 +11,8 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 from tests.contract.search_index.documents import DIMENSIONS, MODEL, NORTH
-from zero_memory.adapters.opensearch import OpenSearchIndex, opensearch_client
+from zero_memory.adapters.opensearch_client import opensearch_client
+from zero_memory.adapters.opensearch_index import OpenSearchIndex
 from zero_memory.ports.search_index import IndexUnavailable, SearchFilter
 
 CREDENTIALS = Credentials("AKIDEXAMPLE", "not-a-secret", "a-session")
