@@ -7,6 +7,7 @@ A running service notices within 5 s.
 
 import argparse
 import json
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -16,15 +17,17 @@ from typing import Any
 from msgspec.structs import asdict
 
 from zero_memory.adapters.local_index import LocalIndex
+from zero_memory.adapters.schema import MAX_PAGE
 from zero_memory.adapters.sqlite import DamagedFile, NewerSchema, SqliteTable
 from zero_memory.client.arguments import parser, path_of
 from zero_memory.client.failure import USAGE, Failure
 from zero_memory.client.people import print_answer, request, scope_parser, token_parser
 from zero_memory.contracts.errors import Refusal
+from zero_memory.contracts.people import PERSON_ID
 from zero_memory.memory.guard import refuse_secrets
 from zero_memory.places import home_folder
 from zero_memory.ports.search_index import IndexUnavailable
-from zero_memory.ports.table import TableUnavailable
+from zero_memory.ports.table import Table, TableUnavailable
 from zero_memory.retrieval.reindexing import Progress, rebuild, reindex
 from zero_memory.runtime.arguments import parse_arguments
 from zero_memory.runtime.bootstrap import Composition
@@ -32,11 +35,12 @@ from zero_memory.runtime.settings import Settings
 from zero_memory.scopes.access import access_of
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.identity import list_people, make_person, set_disabled, set_quota
-from zero_memory.scopes.logins import link_login, unlink_login
+from zero_memory.scopes.logins import find_login, link_login, unlink_login
 from zero_memory.scopes.model import GRANTS, Person
-from zero_memory.tools.catalogue import PEOPLES_TOOLS
+from zero_memory.tools.catalogue import PEOPLES_TOOLS, TOOLS
 
 _TOLD_EVERY_S = 2.0
+_DIGITS = 9
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -76,34 +80,57 @@ def _parser() -> argparse.ArgumentParser:
     add.add_argument("name", nargs="?", default="", help="what others see")
     people = commands.add_parser("people", help="list people, a page at a time")
     people.add_argument("--after", help="continue behind a page, as it says")
-    people.add_argument("--limit", type=int, choices=range(1, 1_001), default=100, metavar="N")
+    people.add_argument("--limit", type=_page, default=100, metavar="N", help="%(default)s")
     for name, does in (
         ("disable", "shut a person out: every token of theirs fails"),
         ("enable", "let a person in again"),
         ("scopes", "list the scopes that a person is in"),
     ):
-        commands.add_parser(name, help=does).add_argument("person")
+        commands.add_parser(name, help=does).add_argument("person", type=_person)
     quota = commands.add_parser("quota", help="how many calls a minute a person may make")
-    quota.add_argument("person")
+    quota.add_argument("person", type=_person)
     quota.add_argument("calls", type=_calls, help="a number, or `default`")
     for name, does in (
         ("link", "have somebody sign in as a person: ISSUER is the user pool's URL"),
         ("unlink", "end that they sign in as this person"),
     ):
         login = commands.add_parser(name, help=does)
-        login.add_argument("person")
-        login.add_argument("issuer")
-        login.add_argument("subject", help="who signs in, by the issuer's own id (`sub`)")
+        login.add_argument("person", type=_person)
+        _add_login(login)
+    _add_login(commands.add_parser("find", help="whom somebody signs in as"))
     commands.add_parser("reindex", help="build the search index anew from the table")
     acting = commands.add_parser("as", help="act for a person: `scope …` or `token …`")
-    acting.add_argument("person")
+    acting.add_argument("person", type=_person)
     acting.add_argument("kind", choices=("scope", "token"))
     acting.add_argument("words", nargs=argparse.REMAINDER, help="as `zm scope` and `zm token`")
     return options
 
 
+def _add_login(options: argparse.ArgumentParser) -> None:
+    options.add_argument("issuer", help="the user pool's URL, as the stack's output Issuer says it")
+    options.add_argument("subject", help="who signs in, by the issuer's own id (`sub`)")
+
+
+def _person(text: str) -> str:
+    if re.search(PERSON_ID, text) is None:
+        raise argparse.ArgumentTypeError("a person is p_ and 26 characters; people lists them")
+    return text
+
+
+def _page(text: str) -> int:
+    if not 1 <= (size := _number(text)) <= MAX_PAGE:
+        raise argparse.ArgumentTypeError(f"a page has 1 to {MAX_PAGE:,} people")
+    return size
+
+
 def _calls(text: str) -> int | None:
-    return None if text == "default" else int(text)
+    return None if text == "default" else _number(text)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal() or len(text) > _DIGITS:
+        raise argparse.ArgumentTypeError(f"a number has 1 to {_DIGITS} digits")
+    return int(text)
 
 
 def _composition(asked: argparse.Namespace) -> Composition:
@@ -131,12 +158,7 @@ def _run(composition: Composition, asked: argparse.Namespace) -> int:
             refuse_secrets([("name", asked.name)])
             _print([_card(make_person(table, composition.clock, asked.name))], asked)
         case "people":
-            page = list_people(table, after=asked.after, limit=asked.limit)
-            _print(map(_card, page.records), asked)
-            if page.next is not None and not asked.json:
-                print(f"More: --after {page.next}")
-            elif page.next is not None:
-                print(json.dumps({"after": page.next}))
+            _list(table, asked)
         case "disable" | "enable":
             disabled = asked.command == "disable"
             _print([_card(set_disabled(table, asked.person, disabled=disabled))], asked)
@@ -145,6 +167,8 @@ def _run(composition: Composition, asked: argparse.Namespace) -> int:
         case "link" | "unlink":
             change = link_login if asked.command == "link" else unlink_login
             change(table, asked.person, asked.issuer, asked.subject)
+        case "find":
+            _print([_card(find_login(table, asked.issuer, asked.subject))], asked)
         case "scopes":
             memberships = access_of(table, asked.person).memberships
             _print(({"path": each.path, "role": each.role} for each in memberships), asked)
@@ -153,6 +177,18 @@ def _run(composition: Composition, asked: argparse.Namespace) -> int:
         case _:
             _act(composition, asked)
     return 0
+
+
+def _list(table: Table, asked: argparse.Namespace) -> None:
+    try:
+        page = list_people(table, after=asked.after, limit=asked.limit)
+    except ValueError:
+        raise Failure("--after takes what a page before it ended with.", exit_code=USAGE) from None
+    _print(map(_card, page.records), asked)
+    if page.next is not None and not asked.json:
+        print(f"More: --after {page.next}")
+    elif page.next is not None:
+        print(json.dumps({"after": page.next}))
 
 
 def _reindex(composition: Composition, asked: argparse.Namespace) -> int:
@@ -204,7 +240,7 @@ def _act(composition: Composition, asked: argparse.Namespace) -> None:
     words = {"scope": scope_parser, "token": token_parser}[asked.kind](prog).parse_args(asked.words)
     name, arguments = request(words)
     access_of(composition.table, asked.person)
-    (tool,) = (each for each in PEOPLES_TOOLS if each.name == name)
+    (tool,) = (each for each in (*PEOPLES_TOOLS, *TOOLS) if each.name == name)
     caller = Caller(asked.person, asked.person, frozenset(GRANTS))
     answer = tool.run(composition, caller, parse_arguments(tool.input, _said(arguments)))
     print_answer(answer.model_dump(mode="json"), as_json=asked.json or words.json)

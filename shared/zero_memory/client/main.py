@@ -28,7 +28,7 @@ COMMANDS = {
     "export": ("client.exporting:main", "write every memory that you may read to a folder"),
     "login": ("client.login:main", "store a service's URL and your token"),
     "status": ("client.status:main", "state of the connection and of the service"),
-    "scope": ("client.people:scope", "make teams, invite, accept, leave"),
+    "scope": ("client.people:scope", "your teams: who is in them, invite, accept, leave"),
     "token": ("client.people:token", "your access tokens"),
     "serve": ("client.serve:main", "run the whole service on this machine"),
     "mcp": ("client.bridge:main", "MCP over stdio, for clients that speak only that"),

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 ROLES = ("reader", "writer", "admin")
 GRANTS = ("memory:read", "memory:write", "rules:approve", "admin")
+_MEMBERS_SHOWN = 100
+"""How many `describe_scope` names."""
+
 _FOR_AGENTS = ("memory:read", "memory:write")
 
 
@@ -40,6 +43,7 @@ def scope_parser(prog: str) -> argparse.ArgumentParser:
     """The command line about scopes."""
     options = parser(prog, "Who is in your scopes; zm status lists them.")
     actions = options.add_subparsers(dest="action", required=True, metavar="ACTION")
+    _action(actions, "members", "who is in a scope, as what", "scope")
     _action(actions, "team", "make a team", "name")
     _action(actions, "invite", "make a code that lets one person in", "scope", "role")
     _action(actions, "accept", "join the scope that a code invites into", "code")
@@ -76,6 +80,8 @@ def request(asked: argparse.Namespace) -> "tuple[str, dict[str, Any]]":
         if asked.action == "make":
             values["grants"] = values.pop("grant") or _FOR_AGENTS
         return "manage_tokens", {"action": asked.action, **values}
+    if asked.action == "members":
+        return "describe_scope", values
     action = {"team": "make_team", "role": "set_role", "hand-over": "hand_over"}.get(asked.action)
     return "manage_scope", {"action": action or asked.action, **values}
 
@@ -85,6 +91,8 @@ def print_answer(answer: "Mapping[str, Any]", *, as_json: bool) -> None:
     if as_json:
         print_json(answer)
         return
+    for described in answer.get("scopes", ()):
+        _print_members(described)
     for token in answer.get("tokens", ()):
         state = "revoked" if token.get("revoked_at") else token.get("expires_at", "for good")
         print(f"{token['public_id']}  {','.join(token['grants'])}  {state}  {token['label']}")
@@ -93,6 +101,15 @@ def print_answer(answer: "Mapping[str, Any]", *, as_json: bool) -> None:
         print(f"{secret}\nIt is shown this once.")
     elif "scope" in answer:
         print(f"Done: {answer['scope']}")
+
+
+def _print_members(described: "Mapping[str, Any]") -> None:
+    for member in described["members"]:
+        owner = "owner" if member["person"] == described["owner"] else ""
+        words = (member["person"], member["role"], owner, member["name"])
+        print("  ".join(word for word in words if word))
+    if len(described["members"]) == _MEMBERS_SHOWN:
+        print(f"At most {_MEMBERS_SHOWN} are shown.")
 
 
 def _action(actions: "Any", name: str, does: str, *needs: str) -> argparse.ArgumentParser:

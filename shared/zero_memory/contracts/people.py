@@ -12,7 +12,8 @@ ScopeAction = Literal[
 ]
 RoleName = Literal["reader", "writer", "admin"]
 GrantName = Literal["memory:read", "memory:write", "rules:approve", "admin"]
-PersonId = Annotated[str, StringConstraints(pattern=r"^p_[0-9A-HJKMNP-TV-Z]{26}$")]
+PERSON_ID = r"^p_[0-9A-HJKMNP-TV-Z]{26}$"
+PersonId = Annotated[str, StringConstraints(pattern=PERSON_ID)]
 PublicId = Annotated[str, StringConstraints(pattern=r"^[a-z2-7]{16}$")]
 
 

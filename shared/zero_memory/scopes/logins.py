@@ -1,6 +1,15 @@
 """Signing in: which person an OAuth issuer's subject is, and what their token lets them do."""
 
-from zero_memory.contracts.errors import Refusal, conflict, forbidden, not_found, unauthorized
+import re
+
+from zero_memory.contracts.errors import (
+    Refusal,
+    conflict,
+    forbidden,
+    not_found,
+    unauthorized,
+    validation_failed,
+)
 from zero_memory.ports.access_tokens import Claims
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import (
@@ -23,6 +32,12 @@ RESOURCE_SERVER = "zero-memory"
 OFFERED: tuple[Grant, ...] = ("memory:read", "memory:write")
 """What clients that register themselves may ask for. Nobody is asked for consent, so that the rest
 is for personal access tokens."""
+
+ISSUER_LENGTH = 2_000
+SUBJECT_LENGTH = 255
+"""Of OpenID Connect Core, section 2."""
+
+_ISSUER = re.compile(r"https://[a-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~%!$&'()*+,;=:@-]+)*")
 
 
 def scope_of(grant: Grant) -> str:
@@ -49,10 +64,10 @@ def sign_in(
     )
     if not grants:
         raise _refused()
-    person = _person(table, claims)
+    person = _person(table, claims.issuer, claims.subject)
     if person is None and sign_up and table.get(Login, claims.issuer, claims.subject) is None:
         _make(table, clock, claims)
-        person = _person(table, claims)
+        person = _person(table, claims.issuer, claims.subject)
     if person is None or person.disabled:
         raise forbidden(
             "You signed in, but not as anybody who may use this service. Ask whoever runs it to "
@@ -64,8 +79,19 @@ def sign_in(
 def link_login(table: Table, person: str, issuer: str, subject: str) -> None:
     """Have an issuer's subject sign in as this person.
 
-    Linking again changes nothing. Raises not_found, and conflict for somebody else's.
+    Linking again changes nothing. Raises validation_failed for what no issuer says, not_found, and
+    conflict for somebody else's.
     """
+    if not _is_issuer(issuer):
+        raise validation_failed(
+            "An issuer is an https URL as its tokens name it: without user, query, fragment or a "
+            "slash at its end. For a user pool it is the stack's output Issuer."
+        )
+    if not _is_subject(subject):
+        raise validation_failed(
+            f"A subject is the issuer's own id of who signs in (`sub`), of 1 to {SUBJECT_LENGTH} "
+            "printable ASCII characters."
+        )
     try:
         table.transact([Check(ref(Person, person), Present()), *_linked(person, issuer, subject)])
     except ConditionFailed as failed:
@@ -88,6 +114,23 @@ def unlink_login(table: Table, person: str, issuer: str, subject: str) -> None:
     )
 
 
+def find_login(table: Table, issuer: str, subject: str) -> Person:
+    """Whom an issuer's subject signs in as. Raises not_found."""
+    person = _person(table, issuer, subject) if issuer and subject else None
+    if person is None:
+        raise not_found("Nobody signs in so: check issuer and subject, or link them to a person.")
+    return person
+
+
+def _is_issuer(text: str) -> bool:
+    """Whether tokens may name their issuer so, by RFC 8414; what signs in here adds to its path."""
+    return len(text) <= ISSUER_LENGTH and _ISSUER.fullmatch(text) is not None
+
+
+def _is_subject(text: str) -> bool:
+    return 0 < len(text) <= SUBJECT_LENGTH and text.isascii() and text.isprintable()
+
+
 def _refused() -> Refusal:
     return unauthorized(
         "This needs a valid access token for this service: it is unknown, expired or for another "
@@ -95,8 +138,8 @@ def _refused() -> Refusal:
     )
 
 
-def _person(table: Table, claims: Claims) -> Person | None:
-    login = table.get(Login, claims.issuer, claims.subject)
+def _person(table: Table, issuer: str, subject: str) -> Person | None:
+    login = table.get(Login, issuer, subject)
     return login and table.get(Person, login.person)
 
 

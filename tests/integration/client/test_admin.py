@@ -4,14 +4,16 @@ import json
 import os
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.integration.client.test_commands import zm
 from tests.service import Service
+from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.admin import commands
-from zero_memory.client.failure import Failure
+from zero_memory.client.failure import USAGE, Failure
 from zero_memory.runtime.bootstrap import Composition
 
 
@@ -24,10 +26,13 @@ def admin(service: Service, *words: str) -> Any:
 
 def own(service: Service, token: str, *words: str) -> Any:
     """What a person's own command prints."""
-    environment = {**os.environ, "ZM_URL": service.ready["api_url"], "ZM_TOKEN": token}
-    done = zm(*words, "--json", environment=environment)
+    done = zm(*words, "--json", environment=as_(service, token))
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def as_(service: Service, token: str) -> dict[str, str]:
+    return {**os.environ, "ZM_URL": service.ready["api_url"], "ZM_TOKEN": token}
 
 
 def status(service: Service, token: str) -> int:
@@ -51,6 +56,18 @@ def test_an_operator_makes_people_who_make_a_team_of_their_own(service: Service)
     team = own(service, ada, "scope", "team", "Ops")["scope"]
     code = own(service, ada, "scope", "invite", team, "writer")["code"]
     assert own(service, ben, "scope", "accept", code)["scope"] == team
+    shown = zm("scope", "members", team, environment=as_(service, ben)).stdout
+    assert shown.splitlines() == [
+        f"{people[0]}  admin  owner  Ada",
+        f"{people[1]}  writer  Ben",
+    ]
+    assert zm(
+        "admin", "--home", str(service.home), "as", people[0], "scope", "members", team,
+        environment={**os.environ},
+    ).stdout == shown  # fmt: skip
+    stranger = zm("scope", "members", team, environment=service.environment)
+    assert (stranger.returncode, stranger.stdout) == (1, "")
+    assert "There is no such scope" in stranger.stderr
     own(service, ada, "scope", "role", team, people[1], "admin")
     own(service, ada, "scope", "hand-over", team, people[1])
     own(service, ada, "scope", "leave", team)
@@ -142,6 +159,93 @@ def test_no_home_is_made_by_mistake(tmp_path: Any) -> None:
     with pytest.raises(Failure, match="zm serve"):
         commands.main(["--home", str(tmp_path / "typo"), "people"])
     assert not (tmp_path / "typo").exists()
+
+
+ISSUER = "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_AbCdEfGhI"
+
+
+def refused(home: Path, *words: str) -> Failure:
+    """How a command fails; argparse ends one that is wrong by itself."""
+    with pytest.raises((Failure, SystemExit)) as ended:
+        commands.main(["--home", str(home), *words])
+    if isinstance(ended.value, Failure):
+        return ended.value
+    return Failure("", exit_code=int(str(ended.value.code)))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home in which no service ran yet."""
+    SqliteTable(tmp_path / "table.sqlite3").close()
+    return tmp_path
+
+
+@pytest.fixture
+def person(home: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    commands.main(["--home", str(home), "add"])
+    return capsys.readouterr().out.strip()
+
+
+def test_whom_somebody_signs_in_as_is_found_by_issuer_and_subject(
+    home: Path, person: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(*words: str) -> str:
+        assert commands.main(["--home", str(home), *words]) == 0
+        return capsys.readouterr().out
+
+    run("link", person, ISSUER, "sub-1")
+    assert run("find", ISSUER, "sub-1") == f"{person}\n"
+    for issuer, subject in ((ISSUER, "sub-2"), (f"{ISSUER}x", "sub-1"), ("", ""), (ISSUER, "")):
+        assert "Nobody signs in so" in str(refused(home, "find", issuer, subject))
+    run("unlink", person, ISSUER, "sub-1")
+    assert "Nobody signs in so" in str(refused(home, "find", ISSUER, "sub-1"))
+
+
+@pytest.mark.parametrize(
+    "issuer",
+    [
+        "",
+        "eu-central-1_AbCdEfGhI",
+        ISSUER.replace("https", "http"),
+        f"{ISSUER}/",
+        f"{ISSUER}?x=1",
+        f"{ISSUER}#x",
+        f"{ISSUER}\n",
+        ISSUER.replace("//", "//ada:secret@"),
+        ISSUER.replace("cognito", "CÖGNITO"),
+        f"https://{'a' * 3_000}",
+    ],
+)
+def test_what_no_token_names_as_its_issuer_is_not_linked(
+    home: Path, person: str, issuer: str
+) -> None:
+    failed = refused(home, "link", person, issuer, "sub-1")
+
+    assert "An issuer is an https URL" in str(failed)
+    assert "secret" not in str(failed)
+
+
+@pytest.mark.parametrize("subject", ["", "x" * 256, "ad\u00e4", "a\nb"])
+def test_what_is_no_subject_is_not_linked(home: Path, person: str, subject: str) -> None:
+    assert "A subject is the issuer's own id" in str(refused(home, "link", person, ISSUER, subject))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("disable", ""),
+        ("scopes", "Ada"),
+        ("quota", "p_" + "0" * 3_000, "7"),
+        ("as", "", "token", "list"),
+        ("people", "--after", "x"),
+        ("people", "--limit", "0"),
+        ("people", "--limit", "9" * 5_000),
+        ("quota", "p_" + "0" * 26, "9" * 5_000),
+        ("quota", "p_" + "0" * 26, "many"),
+    ],
+)
+def test_an_odd_argument_is_a_wrong_command_line(home: Path, words: Sequence[str]) -> None:
+    assert refused(home, *words).exit_code == USAGE
 
 
 def test_a_table_in_the_cloud_is_administered_without_a_function(
