@@ -1,11 +1,16 @@
 """Artifacts in a bucket, which forgets them after a day by its own rule (template.yaml)."""
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 from botocore.config import Config
-from botocore.exceptions import ClientError, ConnectionError, HTTPClientError  # noqa: A004
+from botocore.exceptions import (
+    ClientError,
+    ConnectionError,  # noqa: A004
+    HTTPClientError,
+    IncompleteReadError,
+)
 
 from zero_memory.adapters.artifact_keys import checked
 from zero_memory.adapters.aws_session import aws_session
@@ -49,7 +54,8 @@ class S3Artifacts:
                 found = self._client.get_object(**self._at(key))
             except self._client.exceptions.NoSuchKey:
                 return None
-            with found["Body"] as body:
+            # A body that is entered itself gives its raw stream, which counts nothing.
+            with closing(found["Body"]) as body:
                 if found["ContentLength"] > MAX_BYTES:
                     raise ArtifactTooLong(f"an artifact has at most {MAX_BYTES:,} bytes")
                 return body.read()
@@ -95,5 +101,5 @@ def _translated() -> Generator[None]:
         if error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= 500:  # noqa: PLR2004
             raise ArtifactsUnavailable("S3 does not take the request") from error
         raise
-    except (ConnectionError, HTTPClientError) as error:
+    except (ConnectionError, HTTPClientError, IncompleteReadError) as error:
         raise ArtifactsUnavailable(f"S3 does not answer: {type(error).__name__}") from error

@@ -1,6 +1,7 @@
 """What any store of artifacts keeps to: a folder of this machine, and a bucket."""
 
 import errno
+import io
 import os
 import stat
 import time
@@ -11,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 from urllib.request import url2pathname
 
 import pytest
+from botocore.response import StreamingBody
 
 from zero_memory.adapters.files import KEPT_S, FileArtifacts
 from zero_memory.ports import artifacts as port
@@ -122,6 +124,17 @@ def test_what_a_bucket_does_not_delete_is_said(
     monkeypatch.setattr(bucket, "delete_objects", keeps)
     with pytest.raises(port.ArtifactsUnavailable):
         in_a_bucket.clear()
+
+
+def test_a_bucket_that_hangs_up_in_the_middle_of_a_file_says_so(
+    in_a_bucket: Artifacts, bucket: Any, monkeypatch: pytest.MonkeyPatch
+):
+    def half(**_: Any) -> Any:
+        return {"ContentLength": 8, "Body": StreamingBody(io.BytesIO(b"half"), 8)}
+
+    monkeypatch.setattr(bucket, "get_object", half)
+    with pytest.raises(port.ArtifactsUnavailable):
+        in_a_bucket.get(KEY)
 
 
 def test_a_cleared_folder_has_nothing_of_anybody_and_no_draft(in_a_folder: Artifacts, folder: Path):
