@@ -33,7 +33,9 @@ class VectorFile:
         self._path = path
         self._dimensions = dimensions
         self._stride = dimensions * _NUMBER.itemsize
-        path.touch(0o600)
+        if not path.exists():
+            path.touch(0o600)
+            _keep_names(path.parent)
         self._map = self._mapped(rows)
 
     def rows(self, count: int) -> NDArray[np.float32]:
@@ -67,3 +69,13 @@ class VectorFile:
                 size = max(_LEAST_ROWS, rows + rows // 2) * self._stride
                 file.truncate(size)
             return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)
+
+
+def _keep_names(folder: Path) -> None:
+    """Put the names of a folder's files on disk: a file that was synced may be nameless there."""
+    if os.name == "posix":  # elsewhere folders cannot be opened, and names need nothing
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

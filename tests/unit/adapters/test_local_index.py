@@ -162,6 +162,22 @@ def test_what_stands_behind_the_committed_vectors_is_dropped(tmp_path: Path, reo
     assert found(index) == ["mem_1"]
 
 
+def test_a_new_file_of_vectors_has_its_name_on_disk_when_apply_returns(
+    tmp_path: Path, reopen: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index, sync = reopen(), os.fsync
+    synced: list[tuple[int, set[str]]] = []
+
+    def watch(descriptor: int) -> None:
+        names = {path.name for path in (tmp_path / "index").glob("*.vectors")}
+        synced.append((os.fstat(descriptor).st_ino, names))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watch)
+    index.apply([document()])
+    assert ((tmp_path / "index").stat().st_ino, {"1.vectors"}) in synced
+
+
 def test_a_file_of_vectors_that_lost_some_is_said(tmp_path: Path, reopen: Open) -> None:
     index = reopen()
     index.apply([document()])
