@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from zero_memory.contracts.errors import ErrorCode, not_found
 from zero_memory.mcp.http import (
+    MAX_BODY_BYTES,
     HttpRequest,
     HttpResponse,
     UnreadableBodyError,
@@ -159,14 +160,17 @@ def register(request: HttpRequest, settings: Settings, clients: OAuthClients) ->
 
 
 def _registration(request: HttpRequest) -> _Registration:
+    asks = _NotRegistered(
+        "invalid_client_metadata",
+        "Send JSON with redirect_uris, 1 to 10 of at most 1,000 characters, and a client_name "
+        f"of at most 200, in at most {MAX_BODY_BYTES} bytes.",
+    )
+    if len(request.body) > MAX_BODY_BYTES:
+        raise asks
     try:
         return _Registration.model_validate_json(json_bytes(read_json(request.body)))
     except (UnreadableBodyError, ValidationError):
-        raise _NotRegistered(
-            "invalid_client_metadata",
-            "Send JSON with redirect_uris, 1 to 10 of at most 1,000 characters, and a client_name "
-            "of at most 200.",
-        ) from None
+        raise asks from None
 
 
 def _registered(asked: _Registration, settings: Settings, clients: OAuthClients) -> str:

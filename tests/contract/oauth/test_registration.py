@@ -28,6 +28,7 @@ from zero_memory.adapters import cognito
 from zero_memory.adapters.cognito import CognitoClients, cognito_client
 from zero_memory.local.deployment import read_deployment, read_template
 from zero_memory.local.gateway import HttpRequest, find_route, http_answer, http_event
+from zero_memory.mcp.http import MAX_BODY_BYTES
 from zero_memory.ports.oauth_clients import ClientsUnavailable
 from zero_memory.runtime.bootstrap import Composition
 from zero_memory.runtime.entry import oauth_handler
@@ -161,6 +162,7 @@ def test_codes_go_to_one_s_own_machine_and_where_the_operator_allowed(
         {"redirect_uris": [HERE + "x" * 1_000]},
         {"redirect_uris": [HERE], "client_name": "x" * 201},
         "[" * 100_000,
+        {"redirect_uris": [HERE], "logo_uri": "x" * MAX_BODY_BYTES},
     ],
 )
 def test_what_is_no_registration_is_said_to_be_none(at: Edge, user_pool: str, body: object) -> None:
