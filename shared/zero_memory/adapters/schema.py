@@ -176,7 +176,7 @@ class Pattern(Struct, frozen=True, dict=True):
     packed: tuple[str, ...] = ()
     expires: bool = False
     of: type[Any] | None = None
-    index: Literal["", "gsi1", "gsi2", "gsi3"] = ""
+    index: Literal["", "gsi1", "gsi2"] = ""
 
     @cached_property
     def partition(self) -> Template:
