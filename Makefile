@@ -18,7 +18,7 @@ serve: $(VENV)/serve.stamp ## set up, and run the service on this machine
 	@exec $(BIN)/zm serve $(ARGS)
 
 test: $(VENV)/test.stamp ## set up, and pass the tests
-	@$(BIN)/pytest -n auto --dist loadgroup $(ARGS)
+	@$(BIN)/pytest -n auto --dist worksteal $(ARGS)
 
 soak: $(VENV)/test.stamp ## ask in many more random worlds than the tests do (WORLDS=5000)
 	@ZM_WORLDS=$(or $(WORLDS),5000) $(BIN)/pytest -n auto tests/contract/isolation/test_worlds.py $(ARGS)

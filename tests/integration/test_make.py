@@ -63,7 +63,7 @@ def test_what_was_set_up_starts_at_once_with_the_arguments_and_no_other_word(
 def test_tests_take_arguments_too(checkout: Path) -> None:
     made = make(checkout, "test", "ARGS=-k name")
 
-    assert made.stdout == ".venv/bin/pytest|-n|auto|--dist|loadgroup|-k|name|"
+    assert made.stdout == ".venv/bin/pytest|-n|auto|--dist|worksteal|-k|name|"
 
 
 def test_setting_up_speaks_on_standard_error_and_its_failure_is_one(checkout: Path) -> None:

@@ -57,7 +57,6 @@ def test_a_metric_is_read_from_the_line_that_logs_it() -> None:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.xdist_group("stack")
 def test_each_deployed_alarm_is_raised_by_what_aws_counts_of_the_deployed(
     stack_with_none: Stack,
 ) -> None:

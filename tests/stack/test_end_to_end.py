@@ -20,7 +20,7 @@ from tests.stack.edge import edge_before
 from tests.stack.home import CALL_S, Home, Revision, Someone, result
 from tests.stack.stack import Stack
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("stack")]
+pytestmark = pytest.mark.timeout(300)
 
 IN_FIRST = 5
 AT_ONCE = 50

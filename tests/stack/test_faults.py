@@ -31,7 +31,7 @@ from tests.stack.home import POLL_S, Home, Someone
 from tests.stack.stack import Stack
 from zero_memory.memory.model import Meta
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("stack")]
+pytestmark = pytest.mark.timeout(300)
 
 WAIT_S = 90
 ANYTIMES = 1_000
