@@ -27,14 +27,17 @@ def require_node() -> None:
 
 
 @contextmanager
-def running_node(folder: Path, *, heap: str = "512m") -> Generator[str]:
-    """Start a node that keeps its data in `folder`; yields its address, and kills it in the end."""
+def running_node(folder: Path, *, heap: str = "512m", lasting: bool = False) -> Generator[str]:
+    """Start a node that keeps its data in `folder`; yields its address, and kills it in the end.
+
+    A lasting one compiles what it does often as well as Java can; others are over before that pays.
+    """
     (folder / "config").mkdir(parents=True, exist_ok=True)
     command = [
         "java",
         f"-Xms{heap}",
         f"-Xmx{heap}",
-        "-XX:TieredStopAtLevel=1",  # a test is over before more would pay
+        *(() if lasting else ("-XX:TieredStopAtLevel=1",)),
         "-XX:+UseSerialGC",
         f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
         "-cp",

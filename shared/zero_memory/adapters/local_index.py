@@ -44,6 +44,7 @@ from zero_memory.ports.search_index import (
     DocumentRefused,
     IndexDocument,
     IndexUnavailable,
+    IndexWriter,
     LexicalMatch,
     SearchAnswer,
     SearchFilter,
@@ -213,7 +214,7 @@ class LocalIndex:
         return dict(counts)
 
     @contextmanager
-    def replacing(self) -> Generator[None]:
+    def replacing(self) -> Generator[IndexWriter]:
         """In place, since nobody else has the folder: none answers before the block has ended."""
         with self._lock, _available():
             self._shards.clear()
@@ -223,7 +224,7 @@ class LocalIndex:
             self._db = _connect(self._folder / "index.sqlite3")
             self._prepare()
             self._tell(_INCOMPLETE, _INCOMPLETE)
-        yield
+        yield self
         self.mark_complete()
 
     def identity(self) -> str:

@@ -7,7 +7,7 @@ frequencies and vectors that candidates bring along.
 """
 
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from secrets import token_hex
 
@@ -18,14 +18,9 @@ from opensearchpy import OpenSearch
 from opensearchpy.exceptions import NotFoundError, RequestError
 
 from zero_memory.adapters.opensearch_client import (
-    CONFLICT,
-    ERROR,
-    NOT_FOUND,
-    PASSING,
     Json,
     ask,
     available,
-    pause,
     search_each,
 )
 from zero_memory.adapters.opensearch_documents import (
@@ -35,7 +30,6 @@ from zero_memory.adapters.opensearch_documents import (
     bulks_of,
     index_mappings,
     index_settings,
-    source_of,
 )
 from zero_memory.adapters.opensearch_queries import (
     by_words,
@@ -47,11 +41,13 @@ from zero_memory.adapters.opensearch_queries import (
     statistics_of,
     through_graph,
 )
+from zero_memory.adapters.opensearch_writing import Target, looked_up, remove, store
 from zero_memory.ports.search_index import (
     DocumentRefused,
     IndexDocument,
     IndexNotFilled,
     IndexUnavailable,
+    IndexWriter,
     SearchAnswer,
     SearchFilter,
 )
@@ -82,7 +78,9 @@ _WRITE_S = 24.0
 _KNOWN_S = 60.0
 """How long the live index is taken for the one it was: it may be lost, and made anew half full."""
 
-_ERASED_AT_ONCE = 500
+_BUILD_S = 300.0
+"""For a bulk of an index that is being built, or its last refresh: the engine may be merging
+graphs, and nobody waits but an operator."""
 
 
 class _Index(Struct, frozen=True):
@@ -156,34 +154,29 @@ class OpenSearchIndex:
 
     def apply(self, documents: Sequence[IndexDocument]) -> None:
         """Store documents, in bulks, and in the index that is being built as well."""
-        if any(each.model != self.made_of["model"] for each in documents):
-            raise DocumentRefused(_asks_for_reindex("a memory's vectors are of another model"))
-        with available():
-            if not documents:
-                return
-            for alias in self._targets(time.monotonic() + self._write_s):
-                for bulk in bulks_of(documents):
-                    self._store(alias, bulk, time.monotonic() + self._write_s)
+        self._store(documents, self._targets, self._write_s)
 
     def erase(self, memory_ids: Sequence[str]) -> None:
         """Remove them: from answers at once, from the files with the merge that this starts."""
         with available():
             ends = time.monotonic() + self._write_s
-            for alias in self._aliases(ends):
-                deletes = [{"delete": {"_id": memory_id}} for memory_id in memory_ids]
-                for start in range(0, len(deletes), _ERASED_AT_ONCE):
-                    self._bulk(alias, [[each] for each in deletes[start:][:_ERASED_AT_ONCE]], ends)
-                ask(
-                    lambda wait, alias=alias: self._client.indices.forcemerge(
-                        index=alias,
-                        params={
-                            "only_expunge_deletes": "true",
-                            "wait_for_completion": "false",
-                            "request_timeout": wait,
-                        },
-                    ),
-                    ends,
-                )
+            for target in self._written(self._aliases(ends)):
+                remove(self._client, target, memory_ids, ends)
+
+    def _store(
+        self,
+        documents: Sequence[IndexDocument],
+        targets: Callable[[float], Sequence[Target]],
+        bulk_s: float,
+    ) -> None:
+        if any(each.model != self.made_of["model"] for each in documents):
+            raise DocumentRefused(_asks_for_reindex("a memory's vectors are of another model"))
+        with available():
+            if not documents:
+                return
+            for target in targets(time.monotonic() + bulk_s):
+                for bulk in bulks_of(documents):
+                    store(self._client, target, bulk, time.monotonic() + bulk_s)
 
     def facets(self, where: SearchFilter) -> Mapping[str, int]:
         """Counted by the engine."""
@@ -195,20 +188,31 @@ class OpenSearchIndex:
         return {each["key"]: each["doc_count"] for each in buckets}
 
     @contextmanager
-    def replacing(self) -> Generator[None]:
-        """Beside the live one, which answers and is written to until the alias changes hands."""
+    def replacing(self) -> Generator[IndexWriter]:
+        """Beside the live one, which answers and is written to until the alias changes hands.
+
+        The engine makes segments of what is written as it likes until the block ends: each refresh
+        would make a small one, with a graph of its own that a merge makes anew.
+        """
         with available():
             left = self._aliases(time.monotonic() + self._write_s).get(self._building)
             if left is not None:
                 self._client.indices.delete(index=left.name)
-            made = self._create(self._building, token_hex(8))
+            made = self._create(self._building, token_hex(8), {"refresh_interval": "-1"})
+        anew = Target(self._building, refresh=False, may_be_gone=True)
         try:
-            yield
+            yield _NewIndex(
+                lambda documents: self._store(documents, lambda _: [anew], _BUILD_S), self.erase
+            )
         except BaseException:
             with available():
                 self._client.indices.delete(index=made, params={"ignore_unavailable": "true"})
             raise
         with available():
+            self._client.indices.put_settings(
+                index=made, body={"index": {"refresh_interval": None}}
+            )
+            self._client.indices.refresh(index=made, params={"request_timeout": _BUILD_S})
             self._complete(made)
             live = self._aliases(time.monotonic() + self._write_s).get(self.name)
             actions: list[Json] = [
@@ -233,7 +237,7 @@ class OpenSearchIndex:
         with available():
             ends = time.monotonic() + self._search_s
             self._live(ends)
-            found = self._found(self.name, memory_ids, ends)
+            found = looked_up(self._client, self.name, memory_ids, ends)
         return {each["_id"]: each["_version"] for each in found if each["found"]}
 
     def stored(self, *, after: str, limit: int) -> Sequence[str]:
@@ -287,20 +291,27 @@ class OpenSearchIndex:
             index=name, body={"_meta": {**self.made_of, COMPLETE: True}}
         )
 
-    def _targets(self, ends: float) -> list[str]:
-        """The aliases that a document goes to, asked for at each write.
+    def _targets(self, ends: float) -> list[Target]:
+        """Where a document goes, asked for at each write.
 
         Who builds an index makes it before reading the table. So who wrote without it had read the
         table before that, and what it read is in there.
         """
         there = self._aliases(ends)
         fitting = [alias for alias, index in there.items() if index.made_of == self.made_of]
-        if fitting:
-            return fitting
-        if there:
+        if there and not fitting:
             self._check(next(iter(there.values())))
-        self._create(self.name, "first")
-        return [self.name]
+        if not there:
+            self._create(self.name, "first")
+        return self._written(fitting or [self.name])
+
+    def _written(self, aliases: Iterable[str]) -> list[Target]:
+        """The live index last: who comes late for the one that was built finds it there."""
+        known = {
+            self._building: Target(self._building, may_be_gone=True),
+            self.name: Target(self.name),
+        }
+        return [target for alias, target in known.items() if alias in set(aliases)]
 
     def _aliases(self, ends: float) -> dict[str, _Index]:
         found = ask(
@@ -316,11 +327,11 @@ class OpenSearchIndex:
             if alias in (self.name, self._building)
         }
 
-    def _create(self, alias: str, suffix: str) -> str:
+    def _create(self, alias: str, suffix: str, settings: Json | None = None) -> str:
         """Make an index behind an alias, unless another process was first."""
         name = f"{self.name}-{suffix}"
         body: Json = {
-            "settings": index_settings(self._bm25),
+            "settings": {"index": {**index_settings(self._bm25), **(settings or {})}},
             "mappings": index_mappings(self.made_of, self._dimensions, self._engine),
             "aliases": {alias: {}},
         }
@@ -330,92 +341,6 @@ class OpenSearchIndex:
             if refused.error != "resource_already_exists_exception":
                 raise
         return name
-
-    # Writing
-
-    def _store(self, alias: str, documents: Sequence[IndexDocument], ends: float) -> None:
-        pending = {each.memory_id: each for each in documents}
-        while pending:
-            operations = [
-                [
-                    {
-                        "index": {
-                            "_id": each.memory_id,
-                            "version": each.revision,
-                            "version_type": "external",
-                        }
-                    },
-                    source_of(each),
-                ]
-                for each in pending.values()
-            ]
-            refused = self._bulk(alias, operations, ends)
-            pending = {each: pending[each] for each in self._forgotten(alias, refused, ends)}
-            if pending:
-                pause(ends)
-
-    def _forgotten(self, alias: str, memory_ids: Sequence[str], ends: float) -> list[str]:
-        """Those that were refused for the version of a memory that is erased.
-
-        The engine forgets such a version within a second (`index.gc_deletes`).
-        """
-        if not memory_ids:
-            return []
-        found = self._found(alias, memory_ids, ends)
-        return [each["_id"] for each in found if not each["found"]]
-
-    def _found(self, alias: str, memory_ids: Sequence[str], ends: float) -> list[Json]:
-        """Whether each of these memories is there, and at which version."""
-        answer = ask(
-            lambda wait: self._client.mget(
-                index=alias,
-                body={"ids": list(memory_ids)},
-                params={"_source": "false", "request_timeout": wait},
-            ),
-            ends,
-        )
-        return answer["docs"]
-
-    def _bulk(self, alias: str, operations: Sequence[Sequence[Json]], ends: float) -> list[str]:
-        """Do them until searches see them; answers the ids that were refused for their version.
-
-        What the engine was too busy for is tried again.
-        """
-        conflicts: list[str] = []
-        waiting = list(operations)
-        while waiting:
-            lines = [line for operation in waiting for line in operation]
-            answer = ask(
-                lambda wait, lines=lines: self._client.bulk(
-                    index=alias,
-                    body=lines,
-                    params={"refresh": "true", "require_alias": "true", "request_timeout": wait},
-                ),
-                ends,
-            )
-            results = [next(iter(each.values())) for each in answer["items"]]
-            again: list[Sequence[Json]] = []
-            for operation, result in zip(waiting, results, strict=True):
-                if result["status"] == CONFLICT:
-                    conflicts.append(result["_id"])
-                elif result["status"] in PASSING:
-                    again.append(operation)
-                elif not self._is_done(alias, result):
-                    raise DocumentRefused(result["error"]["type"])
-            waiting = again
-            if waiting:
-                pause(ends)
-        return conflicts
-
-    def _is_done(self, alias: str, result: Json) -> bool:
-        """Whether an operation is done, or has nothing left to do it to.
-
-        A memory may be gone, and so may the index that was being built.
-        """
-        if result["status"] < ERROR:
-            return True
-        gone = result["status"] == NOT_FOUND
-        return gone and ("error" not in result or alias == self._building)
 
     # Reading
 
@@ -475,6 +400,26 @@ class OpenSearchIndex:
             ),
             statistics=statistics,
         )
+
+
+class _NewIndex:
+    """`ports.search_index.IndexWriter` of an index that is being built."""
+
+    def __init__(
+        self,
+        store: Callable[[Sequence[IndexDocument]], None],
+        erase: Callable[[Sequence[str]], None],
+    ) -> None:
+        self._store = store
+        self._erase = erase
+
+    def apply(self, documents: Sequence[IndexDocument]) -> None:
+        """In the new index alone."""
+        self._store(documents)
+
+    def erase(self, memory_ids: Sequence[str]) -> None:
+        """From the live one, too."""
+        self._erase(memory_ids)
 
 
 def _described(name: str, described: Json) -> _Index:

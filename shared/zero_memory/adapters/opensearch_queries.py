@@ -8,7 +8,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from zero_memory.adapters.opensearch_client import Json
-from zero_memory.adapters.opensearch_documents import term_of, window_type
+from zero_memory.adapters.opensearch_documents import SPACE, term_of, window_type
 from zero_memory.ports.search_index import (
     CorpusStatistics,
     LexicalMatch,
@@ -74,7 +74,7 @@ def every_vector(where: SearchFilter, vector: NDArray[np.float32]) -> Json:
                 "params": {
                     "field": "windows.vector",
                     "query_value": vector.tolist(),
-                    "space_type": "cosinesimil",
+                    "space_type": SPACE,
                 },
             },
         }

@@ -33,8 +33,8 @@ def catch_up(table: SqliteTable, index: LocalIndex) -> None:
 
 def _build(table: SqliteTable, index: LocalIndex) -> None:
     told = 0
-    with index.replacing():
-        for done in rebuild(table, index):
+    with index.replacing() as files:
+        for done in rebuild(table, files):
             if done.refused:
                 raise DocumentRefused(
                     "memories have the vectors of another model: zm admin reindex"

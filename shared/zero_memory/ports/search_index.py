@@ -108,7 +108,25 @@ class DocumentRefused(Exception):
     """The index refuses a document for what it is, at each attempt; the message says why."""
 
 
-class SearchIndex(Protocol):
+class IndexWriter(Protocol):
+    """What an index is fed by. Safe to call from several threads."""
+
+    def apply(self, documents: Sequence[IndexDocument]) -> None:
+        """Store documents; visible to `search` when this returns.
+
+        Idempotent: a document whose revision is not above the stored one's changes nothing.
+        A memory that is not alive stays, with its intervals. Raises IndexUnavailable, and
+        DocumentRefused for one that cannot be stored, such as one with another model's vectors;
+        whether the others of the call are stored is open then.
+        """
+        ...
+
+    def erase(self, memory_ids: Sequence[str]) -> None:
+        """Remove memories for good; no byte of theirs stays in the index's files."""
+        ...
+
+
+class SearchIndex(IndexWriter, Protocol):
     """A k-NN and lexical index over memories. Safe to call from several threads."""
 
     def search(
@@ -128,20 +146,6 @@ class SearchIndex(Protocol):
         """
         ...
 
-    def apply(self, documents: Sequence[IndexDocument]) -> None:
-        """Store documents; visible to `search` when this returns.
-
-        Idempotent: a document whose revision is not above the stored one's changes nothing.
-        A memory that is not alive stays, with its intervals. Raises IndexUnavailable, and
-        DocumentRefused for one that cannot be stored, such as one with another model's vectors;
-        whether the others of the call are stored is open then.
-        """
-        ...
-
-    def erase(self, memory_ids: Sequence[str]) -> None:
-        """Remove memories for good; no byte of theirs stays in the index's files."""
-        ...
-
     def facets(self, where: SearchFilter) -> Mapping[str, int]:
         """How many memories of each kind the filter lets through; kinds with none are left out."""
         ...
@@ -154,12 +158,13 @@ class DerivedIndex(SearchIndex, Protocol):
     facets: it raises IndexUnavailable, which says that it is to be built.
     """
 
-    def replacing(self) -> AbstractContextManager[None]:
+    def replacing(self) -> AbstractContextManager[IndexWriter]:
         """Build it anew: `apply` and `erase` of every process reach the new index meanwhile.
 
-        When the block ends the new index takes the old one's place in one step, and is complete.
-        When the block fails, the old one stays, or none answers. What an earlier attempt left
-        behind is dropped first. Raises IndexUnavailable.
+        What is applied by the writer that this yields reaches the new one alone, quicker, and need
+        not be visible before the block ends. Then the new index takes the old one's place in one
+        step, and is complete. When the block fails, the old one stays, or none answers. What an
+        earlier attempt left behind is dropped first. Raises IndexUnavailable.
         """
         ...
 

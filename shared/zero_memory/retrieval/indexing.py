@@ -6,7 +6,7 @@ from zero_memory.memory.model import Meta, PendingMarker, SearchRecord
 from zero_memory.ports.search_index import (
     IndexDocument,
     IndexedWindow,
-    SearchIndex,
+    IndexWriter,
 )
 from zero_memory.ports.table import (
     ConditionFailed,
@@ -42,7 +42,7 @@ def document_of(meta: Meta, record: SearchRecord) -> IndexDocument:
     )
 
 
-def index_memories(table: Table, index: SearchIndex, memory_ids: Sequence[str]) -> list[Meta]:
+def index_memories(table: Table, index: IndexWriter, memory_ids: Sequence[str]) -> list[Meta]:
     """Bring the index up to date for these memories; answers those that it now holds.
 
     What the table no longer has is erased from the index. Idempotent, in any order: the table's
@@ -66,7 +66,7 @@ def index_memories(table: Table, index: SearchIndex, memory_ids: Sequence[str]) 
 
 
 def index_each(
-    table: Table, index: SearchIndex, memory_ids: Sequence[str]
+    table: Table, index: IndexWriter, memory_ids: Sequence[str]
 ) -> tuple[list[Meta], list[str]]:
     """As `index_memories`; and the ids of those that could not be indexed, which hold nobody up.
 

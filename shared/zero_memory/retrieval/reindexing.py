@@ -11,7 +11,7 @@ from zero_memory.memory.canonical import canonical
 from zero_memory.memory.model import Meta, SearchRecord
 from zero_memory.memory.reading import with_bodies
 from zero_memory.ports.embedder import Embedder
-from zero_memory.ports.search_index import DerivedIndex, SearchIndex
+from zero_memory.ports.search_index import DerivedIndex, IndexWriter
 from zero_memory.ports.table import ConditionFailed, Present, Put, Table, ref
 from zero_memory.retrieval.indexing import index_each
 from zero_memory.retrieval.passages import read_passage
@@ -38,11 +38,11 @@ def reindex(table: Table, embedder: Embedder, index: DerivedIndex) -> Generator[
     IndexUnavailable and TableUnavailable; then, or when the generator is closed, see
     `DerivedIndex.replacing`.
     """
-    with index.replacing():
+    with index.replacing() as anew:
         embedded = 0
         while True:
             done = Progress(embedded=embedded)
-            for done in rebuild(table, index, embedder, embedded=embedded):
+            for done in rebuild(table, anew, embedder, embedded=embedded):
                 yield done
             if done.embedded == embedded:
                 return
@@ -50,7 +50,7 @@ def reindex(table: Table, embedder: Embedder, index: DerivedIndex) -> Generator[
 
 
 def rebuild(
-    table: Table, index: SearchIndex, embedder: Embedder | None = None, *, embedded: int = 0
+    table: Table, index: IndexWriter, embedder: Embedder | None = None, *, embedded: int = 0
 ) -> Generator[Progress]:
     """Bring the whole index up to date from the table, scope by scope.
 
@@ -103,7 +103,7 @@ def _embedded_again(
     return kept, unread
 
 
-def _erase_gone(table: Table, index: SearchIndex, memory_ids: Sequence[str]) -> None:
+def _erase_gone(table: Table, index: IndexWriter, memory_ids: Sequence[str]) -> None:
     """Take out what was erased between reading and indexing: its own erasure came too early."""
 
     def missing(some: Sequence[str]) -> list[str]:

@@ -278,6 +278,18 @@ def test_what_is_built_anew_holds_nothing_of_the_old_and_has_another_name(
     assert index.stored(after="", limit=9) == ["mem_3"]
 
 
+def test_what_the_writer_of_a_new_one_stores_is_found_when_it_is_built(
+    index: DerivedIndex,
+) -> None:
+    index.apply([document()])
+    with index.replacing() as anew:
+        anew.apply([document("mem_2"), document("mem_3")])
+        index.apply([document("mem_4")])
+        anew.erase(["mem_3"])
+        anew.apply([document("mem_2", revision=1), document("mem_5")])
+    assert set(index.stored(after="", limit=9)) == {"mem_2", "mem_4", "mem_5"}
+
+
 def interrupted(index: DerivedIndex) -> None:
     with index.replacing():
         index.apply([document("mem_2")])
