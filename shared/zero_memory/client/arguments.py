@@ -26,7 +26,12 @@ def add_place(options: argparse.ArgumentParser) -> None:
 
 
 def path_of(argument: str) -> str:
-    """A path on the command line, as this system's own calls take it in any locale."""
+    """A path on the command line, as this system's own calls take it in any locale.
+
+    Raises Failure for none, which would be the working directory.
+    """
+    if not argument:
+        raise Failure("A path is empty: is a variable not set?", exit_code=USAGE)
     return os.fsdecode(argument.encode())
 
 

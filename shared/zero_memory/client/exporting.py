@@ -9,6 +9,7 @@ import zipfile
 from zero_memory.client.arguments import path_of, print_json
 from zero_memory.client.connection import Connection, find_connection
 from zero_memory.client.failure import Failure
+from zero_memory.client.files import replacing
 from zero_memory.client.transfer import Progress, call, fetch
 
 TYPE_CHECKING = False
@@ -98,12 +99,10 @@ def _safe(path: str) -> str:
 
 def _write_lines(path: str, files: "Iterator[tuple[str, bytes]]") -> dict[str, int]:
     lines = 0
-    draft = f"{path}.part"
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+    with replacing(path) as file:
         for _, content in files:
             file.write(content)
             lines += content.count(b"\n")
-    os.replace(draft, path)
     return {"memories": lines}
 
 
@@ -128,10 +127,8 @@ def _is(path: str, content: bytes) -> bool:
                 return True
     except FileNotFoundError:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    draft = f"{path}.part"
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+    with replacing(path) as file:
         file.write(content)
-    os.replace(draft, path)
     return False
 
 

@@ -210,7 +210,8 @@ def _import(
     calls: set[Future[list[tuple[Item, dict[str, str]]]]] = set()
     done = read = 0
     at_once = 1
-    with ThreadPoolExecutor(CALLS_AT_ONCE) as pool:
+    pool = ThreadPoolExecutor(CALLS_AT_ONCE)
+    try:
         while True:
             while len(calls) < at_once and (batch := _batch(left, items)):
                 calls.add(pool.submit(_send, connection, where, batch))
@@ -228,6 +229,8 @@ def _import(
                     else:
                         put_off.append(item)
                 left.extendleft(reversed(put_off))
+    finally:
+        pool.shutdown(wait=False)  # whoever interrupts does not wait for the calls in hand
     progress.end()
 
 

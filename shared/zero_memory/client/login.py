@@ -9,6 +9,7 @@ from zero_memory.client.api import call_tool
 from zero_memory.client.arguments import parser
 from zero_memory.client.connection import Connection, login_file
 from zero_memory.client.failure import USAGE, Failure
+from zero_memory.client.files import replacing
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -43,8 +44,5 @@ def _token() -> str:
 def _store(connection: Connection) -> None:
     path = login_file()
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    draft = f"{path}.{os.getpid()}"
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump({"url": connection.url, "token": connection.token}, file)
-    os.replace(draft, path)
+    with replacing(path) as file:
+        file.write(json.dumps({"url": connection.url, "token": connection.token}).encode())

@@ -35,6 +35,7 @@ COMMANDS = {
     "admin": ("admin.commands:main", "people, tokens and scopes, for who runs the service"),
 }
 """Each command: the module of this package and the function in it, and what it does."""
+_INTERRUPTED = 130
 _CAPTURE = "client.capture:main"
 
 _HELP = """\
@@ -67,7 +68,7 @@ def main() -> int:
         print(f"zm: {place}{error.strerror or error}", file=sys.stderr)
         return REFUSED
     except KeyboardInterrupt:
-        return 130
+        os._exit(_INTERRUPTED)  # at once: an ordinary end waits for the calls of other threads
     return code
 
 

@@ -220,6 +220,18 @@ def test_login_stores_what_works_for_its_owner_only(
     assert zm("status", environment=nowhere).returncode == 0
 
 
+def test_a_login_that_cannot_be_stored_leaves_no_token_behind(
+    service: Service, nowhere: dict[str, str]
+) -> None:
+    folder = Path(nowhere["XDG_CONFIG_HOME"]) / "zero-memory"
+    (folder / "login.json").mkdir(parents=True)
+
+    failed = zm("login", service.ready["api_url"], environment=nowhere, stdin=service.token)
+
+    assert (failed.returncode, "Traceback" in failed.stderr) == (1, False)
+    assert [each.name for each in folder.iterdir()] == ["login.json"]
+
+
 def test_login_stores_nothing_that_the_service_does_not_take(
     service: Service, nowhere: dict[str, str]
 ) -> None:
@@ -377,7 +389,15 @@ def test_a_service_that_was_killed_is_no_traceback(
 
 @pytest.mark.parametrize(
     "arguments",
-    [["recal"], ["a fact", "and another"], ["recall"], ["--kind"], ["recall", "-k", "x", "y"]],
+    [
+        ["recal"],
+        ["a fact", "and another"],
+        ["recall"],
+        ["--kind"],
+        ["recall", "-k", "x", "y"],
+        ["export", ""],
+        ["serve", "--home", ""],
+    ],
 )
 def test_a_wrong_command_line_stores_nothing_and_exits_with_2(
     nowhere: dict[str, str], arguments: list[str]

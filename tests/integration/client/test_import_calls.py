@@ -3,6 +3,8 @@
 import json
 import os
 import pty
+import signal
+import socket
 import subprocess
 import threading
 from collections.abc import Generator
@@ -84,6 +86,22 @@ def test_of_a_file_of_lines_the_one_that_is_no_text_fails_alone(tmp_path: Path) 
         _, shown = imported(tmp_path / "many.jsonl", calls.url)
     assert sorted(set(calls.taken)) == [1, 4]
     assert "many.jsonl#2: not valid UTF-8" in shown
+
+
+def test_an_interrupted_import_waits_for_no_answer(tmp_path: Path) -> None:
+    (tmp_path / "note.md").write_text("A note.", encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        command = [ZM, "import", tmp_path / "note.md", "--scope", "personal"]
+        environment = {**os.environ, "ZM_URL": url, "ZM_TOKEN": "zmt_x"}
+        with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE) as importing:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1)
+                importing.send_signal(signal.SIGINT)
+                _, shown = importing.communicate(timeout=60)
+
+    assert (importing.returncode, shown) == (130, b"")
 
 
 def imported(file: Path, url: str) -> tuple[str, str]:

@@ -149,6 +149,27 @@ def test_an_export_of_the_same_changes_no_file(service: Service, tmp_path: Path)
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.md")} == times
 
 
+def test_exports_into_one_folder_at_once_leave_it_whole(service: Service, tmp_path: Path) -> None:
+    for number in range(20):
+        service.call("remember", {"content": f"Kept {number}.", "scope": "personal"})
+    folder = tmp_path / "out"
+    command = [ZM, "export", str(folder), "--format", "jsonl"]
+    exports = [subprocess.Popen(command, env=service.environment) for _ in range(4)]
+
+    assert [export.wait(60) for export in exports] == [0] * 4
+    (file,) = folder.iterdir()
+    lines = [json.loads(line)["id"] for line in file.read_text("utf-8").splitlines()]
+    assert len(lines) == len(set(lines)) >= 20
+
+
+def test_an_export_that_fails_leaves_nothing_half_written(tmp_path: Path) -> None:
+    environment = {**os.environ, "ZM_URL": "http://127.0.0.1:9", "ZM_TOKEN": "zmt_x"}
+
+    failed = zm("export", str(tmp_path), "--format", "jsonl", environment=environment)
+
+    assert (failed.returncode, list(tmp_path.iterdir())) == (3, [])
+
+
 def test_a_file_too_long_for_a_call_goes_by_upload(service: Service, tmp_path: Path) -> None:
     rules = "Always say the same thing again.\n" * 30_000
     text = f"Short.\n<!-- zero-memory:rules -->\n{rules}<!-- /zero-memory:rules -->\n"
