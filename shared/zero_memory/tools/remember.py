@@ -12,7 +12,7 @@ from zero_memory.contracts.memory import (
     SimilarMemory,
     SkippedSupersede,
 )
-from zero_memory.contracts.model import MAX_SOURCE_BYTES, MAX_WINDOWS
+from zero_memory.contracts.model import MAX_SOURCE_BYTES, MAX_SUPERSEDES, MAX_WINDOWS
 from zero_memory.memory.ages import age
 from zero_memory.memory.canonical import canonical
 from zero_memory.memory.guard import refuse_secrets, text_leaves
@@ -89,10 +89,21 @@ def _refuse_shape(arguments: RememberArguments) -> None:
         raise validation_failed(
             f"source has at most {MAX_SOURCE_BYTES:,} bytes as JSON: point to what is longer."
         )
+    if len(_declared(arguments)) > MAX_SUPERSEDES:
+        raise validation_failed(
+            f"supersedes, and links of that type, name at most {MAX_SUPERSEDES} memories together; "
+            "supersede the rest with link."
+        )
 
 
 def _source_json(arguments: RememberArguments) -> str | None:
     return json.dumps(arguments.source) if arguments.source is not None else None
+
+
+def _declared(arguments: RememberArguments) -> tuple[str, ...]:
+    """The memories that the call supersedes: a link of that type declares it too."""
+    linked = (link.target for link in arguments.links or () if link.type == "supersedes")
+    return tuple(dict.fromkeys((*(arguments.supersedes or ()), *linked)))
 
 
 def _texts(arguments: RememberArguments) -> Iterator[tuple[str, str]]:
@@ -117,8 +128,6 @@ def _submission(
 ) -> Submission:
     conversation = standing.session.conversation
     links: list[tuple[LinkType, str]] = [(link.type, link.target) for link in arguments.links or ()]
-    declared = [*(arguments.supersedes or ())]
-    declared += [memory_id for link, memory_id in links if link == "supersedes"]
     once = None
     if arguments.idempotency_key is not None:
         request = request_hash(arguments.model_dump(mode="json"))
@@ -130,7 +139,7 @@ def _submission(
             content=arguments.content,
             kind=arguments.kind,
             entities=tuple(arguments.entities or ()),
-            supersedes=tuple(dict.fromkeys(declared)),
+            supersedes=_declared(arguments),
             links=tuple(each for each in links if each[0] != "supersedes"),
             original=arguments.original,
             language=arguments.language,

@@ -24,8 +24,9 @@ from zero_memory.memory.model import (
     StoredBody,
 )
 from zero_memory.memory.reading import with_bodies
-from zero_memory.memory.write import remember
+from zero_memory.memory.write import remember as write
 from zero_memory.ports.table import Check, Put, Table
+from zero_memory.tools import remember
 
 ANYTHING_ELSE = [
     ("The database is at 10.0.7.1", "The database is at 10.0.9.1"),
@@ -134,6 +135,23 @@ def test_the_largest_write_that_the_contract_allows_fits_into_one_transaction(ad
     assert set(written.superseded) == {*targets, restated}
     everything = "".join(f"{number:07} " for number in range(4_000))
     assert ada.remembers(everything[:32_000]).windows > 1
+
+
+def test_links_that_supersede_count_among_the_superseded(ada: Someone):
+    targets = [ada.knows(f"target {number}") for number in range(11)]
+    how: dict[str, Any] = {
+        "content": "the summary.",
+        "scope": "personal",
+        "entities": [f"entity {number}" for number in range(32)],
+        "links": [{"type": "supersedes", "target": target} for target in targets[6:]],
+        "idempotency_key": "k",
+    }
+    with pytest.raises(Refusal) as refusal:
+        ada.calls(remember.TOOL, supersedes=targets[:6], **how)
+    assert refused(refusal) == "validation_failed"
+    assert set(ada.lists()) == set(targets)
+    written = ada.calls(remember.TOOL, supersedes=targets[1:7], **how)
+    assert set(written.superseded) == set(targets[1:])
 
 
 # ------------------------------------------------------------------ what is the same
@@ -497,4 +515,4 @@ def test_nothing_is_embedded_for_a_duplicate(ada: Someone):
     def fail(text: str) -> Any:
         raise AssertionError(text)
 
-    assert remember(ada.table, ada.clock, ada.submission("one"), fail).deduplicated
+    assert write(ada.table, ada.clock, ada.submission("one"), fail).deduplicated

@@ -446,6 +446,14 @@ def long_source(of: Stage) -> Answer:
 
 
 @case
+def too_many_superseded(of: Stage) -> Answer:
+    targets = [f"mem_{number:026}" for number in range(11)]
+    links = [{"type": "supersedes", "target": targets.pop()}]
+    how = {"scope": "personal", "supersedes": targets, "links": links}
+    return of.ada.call("remember", content=CANARY, **how)
+
+
+@case
 def missing_target(of: Stage) -> Answer:
     links = [{"type": "relates_to", "target": NO_MEMORY}]
     return of.ada.call("remember", content=CANARY, links=links, scope="personal")
