@@ -143,10 +143,11 @@ def _make(
 
 def _link(table: Table, project: Membership, hint: Hint) -> Membership | None:
     """The project, known by the hint too; None when it changed meanwhile."""
-    paths = [known for known in project.known_by if known.startswith("path:")]
-    forgotten = paths[: -PATHS + 1]
-    kept = tuple(known for known in project.known_by if known not in forgotten)
-    linked = replace(project, known_by=(*kept, hint.identity), revision=project.revision + 1)
+    known_by = (*project.known_by, hint.identity)
+    paths = [known for known in known_by if known.startswith("path:")]
+    forgotten = paths[:-PATHS]
+    kept = tuple(known for known in known_by if known not in forgotten)
+    linked = replace(project, known_by=kept, revision=project.revision + 1)
     try:
         table.transact([Put(linked, RevisionIs(project.revision))])
     except ConditionFailed:

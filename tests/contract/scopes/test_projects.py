@@ -171,6 +171,15 @@ def test_the_oldest_paths_of_a_project_are_forgotten_and_its_remote_never(
     assert ada.reads(SSH) == ada.path("api")
 
 
+def test_a_remote_takes_no_room_from_paths(ada: Someone, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("zero_memory.scopes.projects.PATHS", 2)
+    for machine in ("desk", "runner"):
+        ada.writes(PATH, machine=machine)
+    ada.writes(SSH)
+    known = ada.access.by_path[ada.path("api")].known_by
+    assert [each.partition(":")[0] for each in known] == ["path", "path", "remote"]
+
+
 def test_a_person_has_room_for_so_many_scopes(ada: Someone, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("zero_memory.scopes.founding.MEMBERSHIPS", 3)
     ada.writes("one")
