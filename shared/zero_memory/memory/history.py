@@ -8,7 +8,7 @@ from zero_memory.memory.changing import visible_memory
 from zero_memory.memory.model import AuditRecord, Dispute, LinkIn, LinkOut, Meta
 from zero_memory.memory.reading import Memory, load_visible, with_bodies
 from zero_memory.memory.rights import Rights
-from zero_memory.ports.table import Table, ref
+from zero_memory.ports.table import Table
 
 _VERSIONS_SHOWN = 50
 _LINKS_SHOWN = 100
@@ -54,21 +54,23 @@ def history(
     )
 
 
-def cut_of(table: Table, meta: Meta) -> int:
-    """Which cut of a task a memory is: 1, and one more for each task before it, up to 50."""
-    cut, edge = 1, [meta]
-    while cut < _VERSIONS_SHOWN:
+def cut_of(table: Table, rights: Rights, meta: Meta) -> int:
+    """Which cut of a task a memory is: 1, and one more for each task before it.
+
+    Counts what the caller may see, among the 50 tasks next before it.
+    """
+    cuts, edge, room = 0, [meta], _VERSIONS_SHOWN
+    while edge:
+        cuts += 1
+        room -= len(edge)
         earlier = [
             link.target
             for each in edge
-            for link in table.query(LinkOut, each.memory_id, "supersedes").records
+            for link in table.query(LinkOut, each.memory_id, "supersedes", limit=room + 1).records
         ]
-        found = table.get_many([ref(Meta, memory_id) for memory_id in dict.fromkeys(earlier)])
-        edge = [each for each in found if each is not None and each.kind == "task"]
-        if not edge:
-            break
-        cut += 1
-    return cut
+        found = load_visible(table, earlier[:room], rights.read_set)
+        edge = [each for each in found.values() if each.kind == "task"]
+    return cuts
 
 
 def _versions(table: Table, rights: Rights, meta: Meta) -> Iterable[Meta]:

@@ -188,17 +188,17 @@ def _answer(
         similar_existing=similar,
         hint=_SIMILAR_HINT if similar else None,
         anchor_hint=_ANCHOR_HINT if decision else None,
-        status_hint=_status(services, memory.meta, written),
+        status_hint=_status(services, standing, memory.meta, written),
         length_directive=_length(services, arguments, written),
         session=standing.state(),
     )
 
 
-def _status(services: Services, meta: Meta, written: Written) -> str | None:
+def _status(services: Services, standing: Standing, meta: Meta, written: Written) -> str | None:
     """What to say of a task that was cut again; nothing of a first cut, or of a question."""
     if meta.kind != "task" or not written.superseded:
         return None
-    cut = cut_of(services.table, meta)
+    cut = cut_of(services.table, standing.rights(), meta)
     if cut == 1:
         return None
     return (

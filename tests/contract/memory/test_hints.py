@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.contract.memory.people import Someone
 from zero_memory.contracts.model import MAX_WINDOWS
-from zero_memory.tools import remember
+from zero_memory.tools import move_memories, remember
 
 
 def says(writer: Someone, content: str, **arguments: Any) -> Any:
@@ -18,6 +18,17 @@ def test_a_task_that_is_cut_again_is_told_which_cut_it_is(ada: Someone):
     assert first.status_hint is None
     assert second.status_hint.startswith("This is cut 2 ")
     assert third.status_hint.startswith("This is cut 3 ")
+
+
+def test_cuts_that_the_writer_may_not_see_do_not_count(ada: Someone, ben: Someone):
+    first = says(ada, "Port the tests", kind="task")
+    second = says(ada, "Port the last ten tests", kind="task", supersedes=[first.id])
+    shared = ada.project("api")
+    ada.lets_in(ben, shared, "writer")
+    ada.calls(move_memories.TOOL, ids=[second.id], scope=shared.path)
+    writer = ben.at(shared)
+    third = says(writer, "Port the last test", kind="task", supersedes=[second.id])
+    assert third.status_hint.startswith("This is cut 2 ")
 
 
 def test_no_status_is_said_of_questions_nor_of_what_replaces_another_kind(ada: Someone):
