@@ -1,7 +1,6 @@
 """The forms of a text that are compared, hashed and embedded; the text itself is kept as sent."""
 
 import hashlib
-import re
 import unicodedata
 
 from zero_memory.memory.model import Kind
@@ -47,7 +46,4 @@ def fold_name(name: str) -> str:
 
 def speaks_of(folded_text: str, folded_name: str) -> bool:
     """Whether a folded text holds a folded name as whole words."""
-    return (
-        bool(folded_name)
-        and re.search(rf"(?:^| ){re.escape(folded_name)}(?: |$)", folded_text) is not None
-    )
+    return bool(folded_name) and f" {folded_name} " in f" {folded_text} "

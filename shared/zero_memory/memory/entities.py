@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from zero_memory.memory.canonical import fold, fold_name, speaks_of
+from zero_memory.contracts.model import MAX_ENTITIES
+from zero_memory.memory.canonical import fold_name, speaks_of
 from zero_memory.memory.model import EntityName, Mention
 from zero_memory.ports.table import Action, Put, Table, ref
 
-# One page of names bounds what anchoring a text costs, however many a scope has.
 _NAMES_READ = 1_000
-MAX_ENTITIES = 32
+_WORDS_LOOKED_UP = 64
+_WORDS_OF_A_NAME = 4
 
 
 def distinct_names(names: Sequence[str]) -> dict[str, str]:
@@ -22,12 +23,36 @@ def distinct_names(names: Sequence[str]) -> dict[str, str]:
 
 
 def spoken_of(table: Table, scope: str, text: str) -> dict[str, str]:
-    """The scope's entities whose name the text speaks, at most 32, by their folded forms."""
-    folded_text = fold(text)
-    known = table.query(EntityName, scope, limit=_NAMES_READ).records
+    """The scope's entities whose name the text speaks, by their folded forms.
+
+    Of more than `MAX_ENTITIES` the longest names.
+    """
+    folded_text = fold_name(text)
+    known = known_names(table, scope, folded_text)
     spoken = (entity for entity in known if speaks_of(folded_text, entity.folded))
     longest_first = sorted(spoken, key=lambda entity: (-len(entity.folded), entity.folded))
     return {entity.folded: entity.name for entity in longest_first[:MAX_ENTITIES]}
+
+
+def known_names(table: Table, scope: str, folded_text: str) -> list[EntityName]:
+    """The scope's entities that a text may speak of, at a bounded cost.
+
+    All of them, up to 1,000. Of more, so many, whichever they are, and those that up to four of the
+    text's first 64 words name.
+    """
+    page = table.query(EntityName, scope, limit=_NAMES_READ)
+    known = {entity.folded: entity for entity in page.records}
+    if page.next is not None:
+        refs = [ref(EntityName, scope, run) for run in _runs(folded_text.split())]
+        known |= {each.folded: each for each in table.get_many(refs) if each is not None}
+    return list(known.values())
+
+
+def _runs(words: Sequence[str]) -> list[str]:
+    words = words[:_WORDS_LOOKED_UP]
+    ends = range(1, _WORDS_OF_A_NAME + 1)
+    runs = (" ".join(words[at : at + end]) for at in range(len(words)) for end in ends)
+    return list(dict.fromkeys(runs))
 
 
 def register(table: Table, scope: str, entities: dict[str, str]) -> None:

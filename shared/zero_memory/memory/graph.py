@@ -6,15 +6,14 @@ from itertools import combinations
 
 from msgspec import Struct
 
-from zero_memory.memory.canonical import fold, fold_name, speaks_of
-from zero_memory.memory.entities import distinct_names
+from zero_memory.memory.canonical import fold_name, speaks_of
+from zero_memory.memory.entities import distinct_names, known_names
 from zero_memory.memory.listing import Wanted, list_live
-from zero_memory.memory.model import EntityName, Mention, SharedMemory
+from zero_memory.memory.model import Mention, SharedMemory
 from zero_memory.memory.reading import load_visible, with_bodies
 from zero_memory.ports.table import Table
 from zero_memory.scopes.visibility import ReadSet, scope_filter
 
-_NAMES_READ = 1_000
 _NODES = 20
 _EDGES = 100
 _MEMORIES_READ = 100
@@ -106,15 +105,15 @@ def _matching(
     table: Table, read_set: ReadSet, query: str, shared: Mapping[str, Mapping[str, str]]
 ) -> Mapping[str, Iterable[str]]:
     """Folded names with their scopes: the one that is the query first, then the shortest."""
-    text, name = fold(query), fold_name(query)
+    name = fold_name(query)
     scopes: dict[str, list[str]] = defaultdict(list)
     for scope in scope_filter(read_set):
-        for known in table.query(EntityName, scope, limit=_NAMES_READ).records:
+        for known in known_names(table, scope, name):
             scopes[known.folded].append(scope)
     for entities in shared.values():
         for folded in entities:
             scopes.setdefault(folded, [])
-    matching = [folded for folded in scopes if name in folded or speaks_of(text, folded)]
+    matching = [folded for folded in scopes if name in folded or speaks_of(name, folded)]
     nearest = sorted(matching, key=lambda folded: (folded != name, len(folded), folded))
     return {folded: scopes[folded] for folded in nearest[:_NODES]}
 

@@ -26,7 +26,7 @@ from zero_memory.memory.model import (
 from zero_memory.memory.reading import with_bodies
 from zero_memory.memory.write import remember as write
 from zero_memory.ports.table import Check, Put, Table
-from zero_memory.tools import remember
+from zero_memory.tools import entities, remember
 
 ANYTHING_ELSE = [
     ("The database is at 10.0.7.1", "The database is at 10.0.9.1"),
@@ -385,6 +385,21 @@ def test_a_write_that_names_no_entity_is_anchored_to_those_that_its_text_speaks(
     memory_id = ada.knows("The Event  Bus, written in C++, outlives redis-py.")
     (memory,) = with_bodies(ada.table, [ada.meta(memory_id)])
     assert set(memory.body.entities) == {"event bus", "C++"}
+
+
+def test_a_name_is_known_however_many_a_scope_has(ada: Someone, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("zero_memory.memory.entities._NAMES_READ", 1)
+    names = ["Postgres", "Release Train", "billing-api"]
+    ada.knows("one", entities=tuple(names))
+    anchored = ada.calls(
+        remember.TOOL,
+        content="The release train stops \uff30ostgres and billing-api.",
+        scope="personal",
+    )
+    assert set(anchored.anchors) == set(names)
+    for name in names:
+        nodes = ada.calls(entities.TOOL, query=name).nodes
+        assert [node.name for node in nodes] == [name]
 
 
 def test_anchoring_never_invents_an_entity_nor_takes_one_of_another_scope(ada: Someone):
