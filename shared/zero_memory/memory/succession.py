@@ -7,7 +7,7 @@ from zero_memory.memory.canonical import digest
 from zero_memory.memory.changing import must_write, visible_memory
 from zero_memory.memory.linking import links_of
 from zero_memory.memory.model import Meta, Passage
-from zero_memory.memory.reading import with_bodies
+from zero_memory.memory.reading import load_visible, with_bodies
 from zero_memory.memory.rights import Rights
 from zero_memory.memory.state import must_be_loop
 from zero_memory.memory.write import Destination, Draft, Submission, Written, must_fit, remember
@@ -72,16 +72,13 @@ def close_with_outcome(
 ) -> Written:
     """Close a loop and store what came of it, as a fact in the loop's place.
 
-    Closed already by an outcome: that one is answered. Raises Refusal: `not_found`, `forbidden`,
-    `validation_failed` for another kind, `conflict` for a loop that was closed without an outcome.
+    Closed already by this outcome: it is answered. Raises Refusal: `not_found`, `forbidden`,
+    `validation_failed` for another kind, `conflict` for a loop that was closed without an outcome,
+    or by what says something else.
     """
     meta = visible_memory(table, rights, memory_id)
     must_write(rights, meta)
     must_be_loop(meta)
-    if not meta.live:
-        if meta.superseded_by is None:
-            raise conflict("This loop is closed; remember its outcome on its own.")
-        return Written(meta.superseded_by, deduplicated=True)
     draft = Draft(
         outcome,
         entities=_entities(table, meta),
@@ -89,8 +86,20 @@ def close_with_outcome(
         gesture="close",
         all_or_none=True,
     )
+    if not meta.live:
+        closed_by = _successor(table, rights, meta)
+        if closed_by is None or closed_by.digest != digest(draft.kind, outcome):
+            raise conflict("This loop is closed; remember its outcome on its own.")
+        return Written(closed_by.memory_id, deduplicated=True, windows=closed_by.windows)
     submission = Submission(caller, rights, draft, _destination(meta, session))
     return remember(table, clock, submission, read_passage)
+
+
+def _successor(table: Table, rights: Rights, meta: Meta) -> Meta | None:
+    """What superseded a memory, when the caller may see it."""
+    if meta.superseded_by is None:
+        return None
+    return load_visible(table, [meta.superseded_by], rights.read_set).get(meta.superseded_by)
 
 
 def _destination(meta: Meta, session: Session) -> Destination:

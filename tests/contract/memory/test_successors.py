@@ -218,6 +218,21 @@ def test_an_outcome_of_a_loop_that_was_closed_without_one_is_not_stored(ada: Som
     assert ada.lists() == []
 
 
+@pytest.mark.parametrize("seen", [True, False], ids=["in sight", "out of sight"])
+def test_an_outcome_is_never_taken_for_what_superseded_its_loop(
+    ada: Someone, ben: Someone, *, seen: bool
+):
+    shared = ada.project("api")
+    ada.lets_in(ben, shared, "writer")
+    loop = ada.at(shared).knows("Port the tests", kind="task")
+    (ada.at(shared) if seen else ada).knows("Port the last tests", kind="task", supersedes=(loop,))
+    before = ben.lists()
+    with pytest.raises(Refusal) as refusal:
+        ben.calls(close_loop.TOOL, memory_id=loop, outcome="ported")
+    assert refused(refusal) == "conflict"
+    assert ben.lists() == before
+
+
 def test_a_revision_stays_shared_where_the_wording_was(ada: Someone, ben: Someone):
     api, team = ada.project("api"), ada.project("team")
     ada.lets_in(ben, team, "reader")
