@@ -240,6 +240,7 @@ class StateResult(Result):
     """A memory's state after a change of it.
 
     `also_ended`: what the undone gesture had written in its place, and holds no more.
+    `also_restored`: what an undone undoing had so ended, and holds again.
     """
 
     id: str
@@ -248,6 +249,7 @@ class StateResult(Result):
     revision: int
     audit_id: str | None = None
     also_ended: list[str] | None = None
+    also_restored: list[str] | None = None
     changed: bool = True
 
 

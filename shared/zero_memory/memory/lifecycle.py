@@ -102,9 +102,7 @@ def undo(meta: Meta, record: AuditRecord, *, at: int) -> Change:
     after: dict[str, Any] = json.loads(record.after)
     if before is None:
         raise validation_failed("A memory's birth can't be undone; use forget.")
-    now = state_of(meta)
-    stands = all(now[name] == after[name] for name in after.keys() - _FROM_LIFE - {"link"})
-    if not stands or ("alive" in after and meta.live is not _ends_open(after["alive"])):
+    if not stands(meta, record):
         raise conflict("What this change did was changed again since; undo the later one first.")
     undone = touch(meta)
     if "alive" in after:
@@ -122,6 +120,14 @@ def undo(meta: Meta, record: AuditRecord, *, at: int) -> Change:
         undoes=record.audit_id,
         link=_reversed(before, after),
     )
+
+
+def stands(meta: Meta, record: AuditRecord) -> bool:
+    """Whether what a recorded change did to the memory itself is still so; links are not in it."""
+    now, after = state_of(meta), json.loads(record.after)
+    if "alive" in after and meta.live is not _ends_open(after["alive"]):
+        return False
+    return all(now[name] == after[name] for name in after.keys() - _FROM_LIFE - {"link"})
 
 
 def _ends_open(alive: list[dict[str, Any]]) -> bool:

@@ -1,11 +1,16 @@
 """The use cases that end a memory's life, begin it anew, or throw doubt on it."""
 
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
 from zero_memory.contracts.errors import conflict, forbidden, not_found, validation_failed
 from zero_memory.memory.changing import Outcome, Plan, change_memory
 from zero_memory.memory.ids import new_dispute_id
-from zero_memory.memory.lifecycle import Change, invalidate, revive, touch, undo
-from zero_memory.memory.model import LOOP_KINDS, AuditRecord, Dispute, Meta
+from zero_memory.memory.lifecycle import Change, LinkStep, invalidate, revive, stands, touch, undo
+from zero_memory.memory.model import LOOP_KINDS, AuditRecord, Dispute, LinkOut, Meta
 from zero_memory.memory.moving import relocation
+from zero_memory.memory.reading import load_visible
 from zero_memory.memory.rights import Rights
 from zero_memory.memory.sharing import entries, must_share
 from zero_memory.ports.clock import Clock
@@ -15,6 +20,9 @@ from zero_memory.scopes.caller import Caller
 _AUDITS_READ = 200
 # Longer chains of successors don't fit into the transaction that relies on them.
 _CHAIN_CHECKED = 60
+_TAKE_BACK, _PUT_BACK = "take_back", "put_back"
+"""What happens to a memory along with the undoing of the gesture that wrote it for another's sake,
+and along with the undoing of that."""
 _REASONS_TO_TAKE_BACK = {
     "revise": "Its revision was undone.",
     "close": "The loop that it closed was opened again.",
@@ -150,9 +158,9 @@ def restore(
     """Undo what made a memory invalid or superseded, or the change that `audit_id` names.
 
     Undoing a revision also ends the life of the revised wording, and undoing the closing of a loop
-    that of the outcome that was stored with it. Raises Refusal: as `change_memory`, `not_found` for
-    an unknown record, or `conflict` when what the change did was changed again since, or can't be
-    had back.
+    that of the outcome that was stored with it; undoing that begins it anew. Raises Refusal: as
+    `change_memory`, `not_found` for an unknown record, or `conflict` when what the change did was
+    changed again since, or can't be had back.
     """
 
     def plan(meta: Meta, now: int) -> Plan | None:
@@ -167,7 +175,7 @@ def restore(
         step = Change(
             meta, revive(meta, at=now), "restore", undoes=None if end is None else end.audit_id
         )
-        return Plan(step, others=_taken_back(table, rights, step, _origin(table, end), now))
+        return Plan(step, others=_along(table, rights, step, end, now))
 
     return change_memory(
         table,
@@ -180,11 +188,19 @@ def restore(
     )
 
 
-def _undoing(table: Table, rights: Rights, step: Change, record: AuditRecord, now: int) -> Plan:
-    """An undoing step with all that must hold for it and goes along with it."""
+def _undoing(
+    table: Table, rights: Rights, step: Change, record: AuditRecord, now: int
+) -> Plan | None:
+    """An undoing step with all that must hold for it and goes along with it.
+
+    None for a link that is as the undoing would leave it.
+    """
     before, after = step.before, step.after
     assert before is not None  # noqa: S101 - only what is stored is undone
+    if step.link is not None and _is_there(table, after.memory_id, step.link) is step.link.added:
+        return None
     must_share(rights, before, after)
+    others = _along(table, rights, step, record, now)
     also = entries(table, before, after)
     if after.scope != before.scope:
         if after.scope not in rights.writable:
@@ -193,57 +209,66 @@ def _undoing(table: Table, rights: Rights, step: Change, record: AuditRecord, no
             )
         also += relocation(table, before, after)
     if after.superseded_by is not None and after.superseded_by != before.superseded_by:
-        also += _unending(table, after)
+        also += _unending(table, after, others)
     if step.link is not None and step.link.added:
-        target = ref(Meta, step.link.target)
-        if table.get_many([target]) == [None]:
+        target = step.link.target
+        if target not in load_visible(table, [target], rights.read_set):
             raise conflict(
-                "What this memory was linked to is erased; link it to another with link."
+                "What this memory was linked to is not there for you any more; link it to another "
+                "with link."
             )
-        also.append(Check(target, Present()))
-    return Plan(step, _taken_back(table, rights, step, record, now), tuple(also))
+        also.append(Check(ref(Meta, target), Present()))
+    return Plan(step, others, tuple(also))
 
 
-def _taken_back(
+def _is_there(table: Table, source: str, step: LinkStep) -> bool:
+    return table.get(LinkOut, source, step.link, step.target) is not None
+
+
+def _along(
     table: Table, rights: Rights, step: Change, undone: AuditRecord | None, now: int
 ) -> tuple[Change, ...]:
-    """The end of what the undone gesture wrote in the memory's place: one gesture, one inverse.
+    """What the undoing of a gesture does to the memory in this one's place.
 
-    Only a revision and a closing write for the sake of what they end.
+    A revision and a closing write one for the sake of what they end, so that it ends with them;
+    what went along with an undoing is undone with it. What was known before, and what somebody did
+    to it since, stays.
     """
     assert step.before is not None  # noqa: S101 - only what is stored is undone
-    successor = step.before.superseded_by
-    if successor is None or not step.after.live:
+    successor = step.before.superseded_by or step.after.superseded_by
+    written = None if successor is None else table.get(Meta, successor)
+    if undone is None or written is None or written.scope not in rights.writable:
         return ()
-    if undone is None or undone.action not in _REASONS_TO_TAKE_BACK:
-        return ()
-    written = table.get(Meta, successor)
-    if written is None or not written.live or written.scope not in rights.writable:
-        return ()
-    if written.created_at != undone.at:  # it was known before
-        return ()
-    reason = _REASONS_TO_TAKE_BACK[undone.action]
-    return (Change(written, invalidate(written, at=now, reason=reason), "forget", reason),)
+    if undone.action in _REASONS_TO_TAKE_BACK and written.created_at == undone.at:
+        if not written.live:
+            return ()
+        reason = _REASONS_TO_TAKE_BACK[undone.action]
+        return (Change(written, invalidate(written, at=now, reason=reason), _TAKE_BACK, reason),)
+    page = table.query(AuditRecord, written.memory_id, limit=_AUDITS_READ, newest_first=True)
+    for record in page.records:
+        went_along = record.at == undone.at and record.action in {_TAKE_BACK, _PUT_BACK}
+        if went_along and stands(written, record):
+            undoing = undo(written, record, at=now)
+            return (replace(undoing, action=_PUT_BACK if undoing.after.live else _TAKE_BACK),)
+    return ()
 
 
-def _origin(table: Table, end: AuditRecord | None) -> AuditRecord | None:
-    """The gesture that ended a life, through the undoing of its undoing."""
-    while end is not None and end.undoes is not None:
-        end = table.get(AuditRecord, end.memory_id, end.undoes)
-    return end
+def _unending(table: Table, after: Meta, others: Sequence[Change]) -> list[Action]:
+    """Holds while what succeeds a memory, and succeeds that, never comes back to it.
 
-
-def _unending(table: Table, after: Meta) -> list[Action]:
-    """Holds while what succeeds a memory, and succeeds that, never comes back to it."""
+    `others` change along with it, on the condition of what they were read as.
+    """
+    changing = {each.after.memory_id: each.before for each in others}
     checks: list[Action] = []
     successor = after.superseded_by
     while successor is not None:
         if successor == after.memory_id or len(checks) == _CHAIN_CHECKED:
             raise conflict("This would make a memory succeed itself; forget it instead.")
-        meta = table.get(Meta, successor)
-        checks.append(
-            Check(ref(Meta, successor), Absent() if meta is None else RevisionIs(meta.revision))
-        )
+        meta = changing[successor] if successor in changing else table.get(Meta, successor)
+        if successor not in changing:
+            checks.append(
+                Check(ref(Meta, successor), Absent() if meta is None else RevisionIs(meta.revision))
+            )
         successor = None if meta is None else meta.superseded_by
     return checks
 
@@ -251,7 +276,7 @@ def _unending(table: Table, after: Meta) -> list[Action]:
 def _end_of(table: Table, meta: Meta) -> AuditRecord | None:
     """The audit record that ended the memory's last life, among its newest 200."""
     page = table.query(AuditRecord, meta.memory_id, limit=_AUDITS_READ, newest_first=True)
-    ends = {"forget", "close", "supersede", "restate", "revise", "restore"}
+    ends = {"forget", "close", "supersede", "restate", "revise", "restore", _TAKE_BACK}
     for record in page.records:
         if record.at == meta.invalidated_at and record.action in ends:
             return record

@@ -18,6 +18,7 @@ def state_result(outcome: Outcome, rights: Rights) -> StateResult:
         revision=meta.revision,
         audit_id=audit.audit_id if audit else None,
         also_ended=[each.memory_id for each in outcome.others if not each.live] or None,
+        also_restored=[each.memory_id for each in outcome.others if each.live] or None,
         changed=audit is not None,
     )
 

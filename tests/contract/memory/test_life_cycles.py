@@ -299,6 +299,8 @@ class LifeCycles(RuleBasedStateMachine):
             try:
                 self.ada.restores(memory_id, record.audit_id)
             except Refusal as refusal:
+                if record.action in {"take_back", "put_back"} and refusal.code == "conflict":
+                    break  # undone already, with the gesture that it went along with
                 # A memory that was not born yet then says the same now; nothing undoes its birth.
                 if refusal.details is None:
                     raise

@@ -62,6 +62,38 @@ def test_a_link_stands_at_both_ends_and_is_undone_at_both(ada: Someone):
     assert ends(ada, one, two) == (True, True)
 
 
+def test_undoing_a_link_that_is_as_it_would_be_left_changes_nothing(ada: Someone):
+    one, two = ada.knows("one"), ada.knows("two")
+    first = ada.calls(link.TOOL, src=one, dst=two, type="relates_to")
+    removed = ada.calls(restore_memory.TOOL, memory_id=one, audit_id=first.audit_id)
+    again = ada.calls(restore_memory.TOOL, memory_id=one, audit_id=first.audit_id)
+    assert (again.changed, ends(ada, one, two)) == (False, (False, False))
+    ada.calls(link.TOOL, src=one, dst=two, type="relates_to")
+    again = ada.calls(restore_memory.TOOL, memory_id=one, audit_id=removed.audit_id)
+    assert (again.changed, ends(ada, one, two)) == (False, (True, True))
+    assert len(ada.audits(one)) == 4
+
+
+def test_undoing_links_nothing_that_is_out_of_sight_and_says_no_more_than_of_what_is_erased(
+    ada: Someone, ben: Someone
+):
+    shared = ada.project("api")
+    ada.lets_in(ben, shared, "writer")
+    private, gone = ada.knows("private"), ada.knows("gone")
+    refusals: list[str] = []
+    for target in (private, gone):
+        memory_id = ada.at(shared).knows(f"of {target}")
+        added = ada.calls(link.TOOL, src=memory_id, dst=target, type="relates_to")
+        removed = ada.calls(restore_memory.TOOL, memory_id=memory_id, audit_id=added.audit_id)
+        if target == gone:
+            ada.calls(erase_memory.TOOL, memory_id=gone, confirm=gone)
+        with pytest.raises(Refusal) as refusal:
+            ben.calls(restore_memory.TOOL, memory_id=memory_id, audit_id=removed.audit_id)
+        refusals.append(str(refusal.value.body()))
+        assert ends(ada, memory_id, target) == (False, False)
+    assert refusals[0] == refusals[1]
+
+
 def test_a_link_needs_a_writer_of_its_source_and_a_reader_of_its_target(ada: Someone, ben: Someone):
     shared = ada.project("api")
     ada.lets_in(ben, shared, "reader")

@@ -99,14 +99,29 @@ def test_undoing_a_revision_brings_the_old_wording_back_and_takes_the_new_one(
     assert ada.table.query(LinkOut, answer.id, "supersedes").records == ()
 
 
-def test_a_revision_that_was_undone_and_done_again_is_undone_as_before(ada: Someone):
-    first = ada.knows("one")
-    second = ada.calls(revise.TOOL, memory_id=first, content="two").id
+@pytest.mark.parametrize("gesture", ["revise", "close"])
+def test_undoing_the_undoing_of_a_gesture_does_the_gesture_again(
+    ada: Someone, clock: ManualClock, gesture: str
+):
+    if gesture == "revise":
+        first = ada.knows("one")
+        second = ada.calls(revise.TOOL, memory_id=first, content="two").id
+    else:
+        first = ada.knows("Port the tests", kind="task")
+        second = ada.calls(close_loop.TOOL, memory_id=first, outcome="ported").outcome_id
     undone = ada.restores(first).audit
-    assert undone
+    for live, ended in [(second, first), (first, second)] * 2:
+        clock.advance(seconds=1)
+        assert undone
+        answer = ada.calls(restore_memory.TOOL, memory_id=first, audit_id=undone.audit_id)
+        assert ada.lists() == [live]
+        assert (answer.also_restored, answer.also_ended) == (
+            ([second], None) if ended == first else (None, [second])
+        )
+        assert ada.meta(first).superseded_by == (second if live == second else None)
+        undone = ada.audits(first)[-1]
+    clock.advance(seconds=1)
     ada.restores(first, undone.audit_id)
-    assert ada.lists() == []
-    ada.restores(second)
     assert ada.lists() == [second]
     ada.restores(first)
     assert ada.lists() == [first]
