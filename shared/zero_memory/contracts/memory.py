@@ -154,7 +154,10 @@ class LegRank(Result):
 
 
 class Hit(Result):
-    """A memory that answers the query; `shared`: it lives elsewhere and is shared to `scope`."""
+    """A memory that answers the query; `shared`: it lives elsewhere and is shared to `scope`.
+
+    `stale_days`: it is portable knowledge that nobody has checked for so many days.
+    """
 
     id: str
     kind: str

@@ -14,6 +14,7 @@ from zero_memory.memory.canonical import canonical
 from zero_memory.memory.guard import refuse_secrets
 from zero_memory.memory.model import Body
 from zero_memory.memory.reading import load_visible, seen_successors, with_bodies
+from zero_memory.memory.staleness import stale_days
 from zero_memory.retrieval.excerpt import excerpt
 from zero_memory.retrieval.gather import Query
 from zero_memory.retrieval.recall import Ranked, ask, recall
@@ -105,6 +106,7 @@ def _by_query(services: Services, standing: Standing, arguments: RecallArguments
                 read_set,
                 now,
                 query,
+                core=standing.access.core.scope,
                 successor=successors.get(each.meta.memory_id),
                 explain=arguments.explain,
             )
@@ -125,6 +127,7 @@ def _hit(
     now: int,
     query: Query,
     *,
+    core: str,
     successor: str | None,
     explain: bool,
 ) -> Hit:
@@ -143,6 +146,7 @@ def _hit(
         created_at=timestamp(meta.created_at),
         age=age(meta.created_at, now),
         legs=[LegRank(leg=leg, rank=rank) for leg, rank in fused.legs],
+        stale_days=stale_days(meta, now) if meta.scope == core else None,
         disputed=True if meta.dispute else None,
         superseded_by=successor,
         factors=dict(each.factors) if explain else None,

@@ -1,5 +1,7 @@
 """What recall makes of a memory's state."""
 
+import pytest
+
 from tests.clock import ManualClock
 from tests.contract.memory.people import Someone
 from zero_memory.memory.ages import timestamp
@@ -35,6 +37,23 @@ def test_a_disputed_memory_ranks_lower_and_says_so(ada: Someone):
     assert hits[1].factors["disputed"] < 1
     ada.calls(restore_memory.TOOL, memory_id=top, audit_id=raised.audit_id)
     assert ada.calls(recall.TOOL, query="cache port").hits[0].id == top
+
+
+@pytest.mark.parametrize(("kind", "days"), [("fact", 180), ("reference", 90), ("gotcha", None)])
+def test_what_core_holds_asks_to_be_checked_when_it_is_old(
+    ada: Someone, clock: ManualClock, kind: str, days: int | None
+):
+    core = ada.at(ada.access.core).knows("cache port 6379", kind=kind)
+    personal = ada.knows("cache port 6380", kind=kind)
+
+    def stale() -> dict[str, int | None]:
+        hits = ada.calls(recall.TOOL, query="cache port").hits
+        return {hit.id: hit.stale_days for hit in hits}
+
+    clock.advance(hours=24 * (days or 5_000) - 1)
+    assert stale() == {core: None, personal: None}
+    clock.advance(hours=1)
+    assert stale() == {core: days, personal: None}
 
 
 def test_as_of_shows_each_version_in_its_time(ada: Someone, clock: ManualClock):
