@@ -135,8 +135,7 @@ def fill(base: Composition, token: str, count: int, phrases: Phrases, seed: int)
     read = ready_passages(base.embedder, np.random.default_rng(seed))
     for _ in range(count):
         submission = Submission(
-            caller=caller,
-            rights=standing.rights(),
+            actor=standing.actor(caller),
             draft=Draft(phrases.one(25)),
             to=Destination(personal.scope, personal.owner),
         )

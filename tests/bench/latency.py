@@ -236,15 +236,13 @@ def fill(home: Home, count: int, phrases: Phrases, seed: int) -> None:
 def _fill(composed: Composition, home: Home, count: int, phrases: Phrases, seed: int) -> None:
     table, clock = composed.table, composed.clock
     caller = home.caller(composed)
-    rights = stand(composed, caller, write=True).rights()
+    actor = stand(composed, caller, write=True).actor(caller)
     places = cycle(home.destinations(composed))
     gathered = Gathered(table)
     read = ready_passages(composed.embedder, np.random.default_rng(seed))
     ids: list[str] = []
     for place in islice(places, count):
-        submission = Submission(
-            caller=caller, rights=rights, draft=Draft(phrases.one(25)), to=place
-        )
+        submission = Submission(actor, Draft(phrases.one(25)), place)
         ids.append(remember(gathered, clock, submission, read).memory_id)
     gathered.flush()
     if home.node is not None:

@@ -97,7 +97,7 @@ def lag(home: Home, phrases: Phrases, seconds: float) -> tuple[Times, float]:
     """Milliseconds from a write's commit to its place in the index, and the writes a second."""
     with home.opened() as composed, streaming(composed, home):
         caller = home.caller(composed)
-        rights = stand(composed, caller, write=True).rights()
+        actor = stand(composed, caller, write=True).actor(caller)
         (place,) = home.destinations(composed)
         read = ready_passages(composed.embedder, np.random.default_rng(1))
         waiting: dict[str, float] = {}
@@ -122,7 +122,7 @@ def lag(home: Home, phrases: Phrases, seconds: float) -> tuple[Times, float]:
             if due - started > seconds:
                 break
             time.sleep(max(0.0, due - time.perf_counter()))
-            submission = Submission(caller, rights, Draft(phrases.one(25)), place)
+            submission = Submission(actor, Draft(phrases.one(25)), place)
             memory_id = remember(composed.table, composed.clock, submission, read).memory_id
             waiting[memory_id] = time.perf_counter()
         took = time.perf_counter() - started

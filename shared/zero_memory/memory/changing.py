@@ -9,10 +9,9 @@ from zero_memory.memory.commit import effects
 from zero_memory.memory.lifecycle import Change, audit
 from zero_memory.memory.model import AuditRecord, DuplicateClaim, Meta
 from zero_memory.memory.reading import load_visible
-from zero_memory.memory.rights import Rights
+from zero_memory.memory.rights import Actor, Rights
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import Action, ConditionFailed, Table
-from zero_memory.scopes.caller import Caller
 
 _ATTEMPTS = 8
 
@@ -45,12 +44,10 @@ def must_write(rights: Rights, meta: Meta) -> None:
 def change_memory(
     table: Table,
     clock: Clock,
-    *,
-    caller: Caller,
-    rights: Rights,
+    actor: Actor,
     memory_id: str,
-    conversation: str | None,
     plan: Callable[[Meta, int], Plan | None],
+    *,
     may: Callable[[Rights, Meta], None] = must_write,
 ) -> Outcome:
     """Change a memory as planned from what stands now, again until nothing raced it.
@@ -60,15 +57,16 @@ def change_memory(
     others kept changing this one.
     """
     for _ in range(_ATTEMPTS):
-        meta = visible_memory(table, rights, memory_id)
-        may(rights, meta)
+        meta = visible_memory(table, actor.rights, memory_id)
+        may(actor.rights, meta)
         now = clock.now()
         planned = plan(meta, now)
         if planned is None:
             return Outcome(meta, None)
         changes = (planned.change, *planned.others)
         records = [
-            audit(change, caller=caller, at=now, conversation=conversation) for change in changes
+            audit(change, caller=actor.caller, at=now, conversation=actor.conversation)
+            for change in changes
         ]
         actions = [
             action

@@ -29,7 +29,7 @@ from zero_memory.memory.model import (
     Wording,
 )
 from zero_memory.memory.reading import load_visible, with_bodies
-from zero_memory.memory.rights import Rights
+from zero_memory.memory.rights import Actor
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import (
     Action,
@@ -52,9 +52,7 @@ _PAGE = 1_000
 _TRANSACTION_ACTIONS = 100
 
 
-def erase(
-    table: Table, clock: Clock, *, caller: Caller, rights: Rights, memory_id: str
-) -> AuditRecord:
+def erase(table: Table, clock: Clock, actor: Actor, memory_id: str) -> AuditRecord:
     """Erase a memory; the record that this leaves behind.
 
     One transaction takes the memory and everything that finds it, so that nobody sees half of one.
@@ -62,16 +60,16 @@ def erase(
     Raises Refusal: `not_found`, `forbidden` for anybody but an admin of its scope.
     """
     for _ in range(_ATTEMPTS):
-        meta = load_visible(table, [memory_id], rights.read_set).get(memory_id)
+        meta = load_visible(table, [memory_id], actor.rights.read_set).get(memory_id)
         if meta is None:
-            tombstone = _tombstone_of(table, caller, rights, memory_id)
+            tombstone = _tombstone_of(table, actor, memory_id)
             break
-        if meta.scope not in rights.administered:
+        if meta.scope not in actor.rights.administered:
             raise forbidden("Only an admin of its scope may erase a memory; use forget.")
         scopes = _scopes_before(table, meta)
         _unname(table, meta, scopes)
         _unlist(table, meta, [meta.scope, *scopes])
-        tombstone = _tombstone(meta, caller, clock.now())
+        tombstone = _tombstone(meta, actor.caller, clock.now())
         try:
             table.transact([*_taking(table, meta), Put(tombstone)])
         except ConditionFailed:
@@ -97,12 +95,12 @@ def _tombstone(meta: Meta, caller: Caller, now: int) -> AuditRecord:
     )
 
 
-def _tombstone_of(table: Table, caller: Caller, rights: Rights, memory_id: str) -> AuditRecord:
+def _tombstone_of(table: Table, actor: Actor, memory_id: str) -> AuditRecord:
     """What an earlier erasure left, for whom it was and for the scope's admins."""
     for record in table.query(AuditRecord, memory_id, limit=1, newest_first=True).records:
         erased_from = json.loads(record.after).get("scope")
         if record.action == "erase" and (
-            record.principal == caller.principal or erased_from in rights.administered
+            record.principal == actor.caller.principal or erased_from in actor.rights.administered
         ):
             return record
     raise not_found("There is no such memory; check the id with recall or list_memories.")

@@ -5,10 +5,9 @@ from zero_memory.contracts.kinds import LinkType
 from zero_memory.memory.changing import Outcome, Plan, change_memory, must_write, visible_memory
 from zero_memory.memory.lifecycle import Change, LinkStep, invalidate, touch
 from zero_memory.memory.model import LinkOut, Meta
-from zero_memory.memory.rights import Rights
+from zero_memory.memory.rights import Actor
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import Check, Present, RevisionIs, Table, ref
-from zero_memory.scopes.caller import Caller
 
 MAX_LINKS_OF_A_MEMORY = 16
 """A revision copies them, with all else that it writes, in one transaction of 100 actions."""
@@ -17,14 +16,12 @@ MAX_LINKS_OF_A_MEMORY = 16
 def link(
     table: Table,
     clock: Clock,
+    actor: Actor,
     *,
-    caller: Caller,
-    rights: Rights,
     source: str,
     target: str,
     link_type: LinkType,
     reason: str | None = None,
-    conversation: str | None = None,
 ) -> Outcome:
     """Link one memory to another; a link that is there changes nothing.
 
@@ -35,20 +32,11 @@ def link(
     if source == target:
         raise validation_failed("A memory is not linked to itself; check the ids.")
     if link_type == "supersedes":
-        return _supersede(
-            table,
-            clock,
-            caller=caller,
-            rights=rights,
-            successor=source,
-            target=target,
-            reason=reason,
-            conversation=conversation,
-        )
+        return _supersede(table, clock, actor, successor=source, target=target, reason=reason)
 
     def plan(meta: Meta, now: int) -> Plan | None:
         del now
-        visible_memory(table, rights, target)
+        visible_memory(table, actor.rights, target)
         links = links_of(table, source)
         if any((each.link, each.target) == (link_type, target) for each in links):
             return None
@@ -62,15 +50,7 @@ def link(
             also=(Check(ref(Meta, target), Present()),),
         )
 
-    return change_memory(
-        table,
-        clock,
-        caller=caller,
-        rights=rights,
-        memory_id=source,
-        conversation=conversation,
-        plan=plan,
-    )
+    return change_memory(table, clock, actor, source, plan)
 
 
 def links_of(table: Table, memory_id: str) -> list[LinkOut]:
@@ -84,19 +64,11 @@ def links_of(table: Table, memory_id: str) -> list[LinkOut]:
 
 
 def _supersede(
-    table: Table,
-    clock: Clock,
-    *,
-    caller: Caller,
-    rights: Rights,
-    successor: str,
-    target: str,
-    reason: str | None,
-    conversation: str | None,
+    table: Table, clock: Clock, actor: Actor, *, successor: str, target: str, reason: str | None
 ) -> Outcome:
     def plan(meta: Meta, now: int) -> Plan | None:
-        by = visible_memory(table, rights, successor)
-        must_write(rights, by)
+        by = visible_memory(table, actor.rights, successor)
+        must_write(actor.rights, by)
         if meta.superseded_by == successor:
             return None
         if not meta.live or not by.live:
@@ -109,12 +81,4 @@ def _supersede(
             also=(Check(ref(Meta, successor), RevisionIs(by.revision)),),
         )
 
-    return change_memory(
-        table,
-        clock,
-        caller=caller,
-        rights=rights,
-        memory_id=target,
-        conversation=conversation,
-        plan=plan,
-    )
+    return change_memory(table, clock, actor, target, plan)

@@ -5,23 +5,14 @@ from zero_memory.memory.entities import distinct_names, mentions, register
 from zero_memory.memory.lifecycle import Change, touch
 from zero_memory.memory.model import Mention, Meta, SearchRecord, Wording
 from zero_memory.memory.reading import with_bodies
-from zero_memory.memory.rights import Rights
+from zero_memory.memory.rights import Actor
 from zero_memory.memory.sharing import entries
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import Action, Delete, Put, Table, ref
-from zero_memory.scopes.caller import Caller
 
 
 def move(
-    table: Table,
-    clock: Clock,
-    *,
-    caller: Caller,
-    rights: Rights,
-    memory_id: str,
-    scope: str,
-    owner: str,
-    conversation: str | None = None,
+    table: Table, clock: Clock, actor: Actor, memory_id: str, *, scope: str, owner: str
 ) -> Outcome:
     """Move a memory, live or not, to a scope that the caller may write to; there already: nothing.
 
@@ -37,15 +28,7 @@ def move(
         also = (*relocation(table, meta, moved), *entries(table, meta, moved))
         return Plan(Change(meta, moved, "move"), also=also)
 
-    return change_memory(
-        table,
-        clock,
-        caller=caller,
-        rights=rights,
-        memory_id=memory_id,
-        conversation=conversation,
-        plan=plan,
-    )
+    return change_memory(table, clock, actor, memory_id, plan)
 
 
 def relocation(table: Table, before: Meta, after: Meta) -> list[Action]:

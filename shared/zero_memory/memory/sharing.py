@@ -5,25 +5,15 @@ from zero_memory.memory.changing import Outcome, Plan, change_memory, must_write
 from zero_memory.memory.lifecycle import Change, touch
 from zero_memory.memory.model import Meta, SharedMemory
 from zero_memory.memory.reading import with_bodies
-from zero_memory.memory.rights import Rights
+from zero_memory.memory.rights import Actor, Rights
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import Action, Delete, Put, Table, ref
-from zero_memory.scopes.caller import Caller
 
 MAX_SHARED_TO = 20
 """Each costs 30 bytes of the memory's record, and a pending marker in every transaction."""
 
 
-def share(
-    table: Table,
-    clock: Clock,
-    *,
-    caller: Caller,
-    rights: Rights,
-    memory_id: str,
-    scope: str,
-    conversation: str | None = None,
-) -> Outcome:
+def share(table: Table, clock: Clock, actor: Actor, memory_id: str, *, scope: str) -> Outcome:
     """Let the readers of a scope, to which the caller may write, read a live memory.
 
     One that is there already stays as it is. Raises Refusal: as `change_memory`, `conflict` for a
@@ -44,26 +34,11 @@ def share(
         shared = touch(meta, shared_to=(*meta.shared_to, scope))
         return Plan(Change(meta, shared, "share"), also=tuple(entries(table, meta, shared)))
 
-    return change_memory(
-        table,
-        clock,
-        caller=caller,
-        rights=rights,
-        memory_id=memory_id,
-        conversation=conversation,
-        plan=plan,
-    )
+    return change_memory(table, clock, actor, memory_id, plan)
 
 
 def unshare(
-    table: Table,
-    clock: Clock,
-    *,
-    caller: Caller,
-    rights: Rights,
-    memory_id: str,
-    scope: str | None,
-    conversation: str | None = None,
+    table: Table, clock: Clock, actor: Actor, memory_id: str, *, scope: str | None
 ) -> Outcome:
     """End the sharing of a memory, live or not, to a scope; None: to all of them.
 
@@ -83,16 +58,7 @@ def unshare(
         if scope is None or scope not in rights.administered:
             must_write(rights, meta)
 
-    return change_memory(
-        table,
-        clock,
-        caller=caller,
-        rights=rights,
-        memory_id=memory_id,
-        conversation=conversation,
-        plan=plan,
-        may=may,
-    )
+    return change_memory(table, clock, actor, memory_id, plan, may=may)
 
 
 def entries(table: Table, before: Meta, after: Meta) -> list[Action]:

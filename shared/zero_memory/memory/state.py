@@ -11,11 +11,10 @@ from zero_memory.memory.lifecycle import Change, LinkStep, invalidate, revive, s
 from zero_memory.memory.model import LOOP_KINDS, AuditRecord, Dispute, LinkOut, Meta
 from zero_memory.memory.moving import relocation
 from zero_memory.memory.reading import load_visible
-from zero_memory.memory.rights import Rights
+from zero_memory.memory.rights import Actor, Rights
 from zero_memory.memory.sharing import entries, must_share
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import Absent, Action, Check, Present, Put, RevisionIs, Table, ref
-from zero_memory.scopes.caller import Caller
 
 _AUDITS_READ = 200
 # Longer chains of successors don't fit into the transaction that relies on them.
@@ -29,16 +28,7 @@ _REASONS_TO_TAKE_BACK = {
 }
 
 
-def forget(
-    table: Table,
-    clock: Clock,
-    *,
-    caller: Caller,
-    rights: Rights,
-    memory_id: str,
-    reason: str,
-    conversation: str | None = None,
-) -> Outcome:
+def forget(table: Table, clock: Clock, actor: Actor, memory_id: str, *, reason: str) -> Outcome:
     """Make a memory no longer hold; forgetting what is forgotten changes nothing.
 
     Raises Refusal: as `change_memory`, or `validation_failed` for a loop.
@@ -51,26 +41,10 @@ def forget(
             return None
         return Plan(Change(meta, invalidate(meta, at=now, reason=reason), "forget", reason))
 
-    return change_memory(
-        table,
-        clock,
-        caller=caller,
-        rights=rights,
-        memory_id=memory_id,
-        conversation=conversation,
-        plan=plan,
-    )
+    return change_memory(table, clock, actor, memory_id, plan)
 
 
-def close(
-    table: Table,
-    clock: Clock,
-    *,
-    caller: Caller,
-    rights: Rights,
-    memory_id: str,
-    conversation: str | None = None,
-) -> Outcome:
+def close(table: Table, clock: Clock, actor: Actor, memory_id: str) -> Outcome:
     """Close a loop without a word on its outcome; closing a closed one changes nothing.
 
     Raises Refusal: as `change_memory`, or `validation_failed` for another kind.
@@ -82,15 +56,7 @@ def close(
             return None
         return Plan(Change(meta, invalidate(meta, at=now, reason="closed"), "close"))
 
-    return change_memory(
-        table,
-        clock,
-        caller=caller,
-        rights=rights,
-        memory_id=memory_id,
-        conversation=conversation,
-        plan=plan,
-    )
+    return change_memory(table, clock, actor, memory_id, plan)
 
 
 def must_be_loop(meta: Meta) -> None:
@@ -102,13 +68,11 @@ def must_be_loop(meta: Meta) -> None:
 def challenge(
     table: Table,
     clock: Clock,
-    *,
-    caller: Caller,
-    rights: Rights,
+    actor: Actor,
     memory_id: str,
+    *,
     reason: str,
     evidence: str | None = None,
-    conversation: str | None = None,
 ) -> Outcome:
     """Open a dispute about a live memory, which ranks lower meanwhile; one that is open stays.
 
@@ -126,34 +90,19 @@ def challenge(
             memory_id=memory_id,
             dispute_id=new_dispute_id(now),
             raised_at=now,
-            principal=caller.principal,
+            principal=actor.caller.principal,
             reason=reason,
             evidence=evidence,
-            conversation=conversation,
+            conversation=actor.conversation,
         )
         disputed = touch(meta, dispute=dispute.dispute_id)
         return Plan(Change(meta, disputed, "challenge", reason), also=(Put(dispute),))
 
-    return change_memory(
-        table,
-        clock,
-        caller=caller,
-        rights=rights,
-        memory_id=memory_id,
-        conversation=conversation,
-        plan=plan,
-    )
+    return change_memory(table, clock, actor, memory_id, plan)
 
 
 def restore(
-    table: Table,
-    clock: Clock,
-    *,
-    caller: Caller,
-    rights: Rights,
-    memory_id: str,
-    audit_id: str | None = None,
-    conversation: str | None = None,
+    table: Table, clock: Clock, actor: Actor, memory_id: str, *, audit_id: str | None = None
 ) -> Outcome:
     """Undo what made a memory invalid or superseded, or the change that `audit_id` names.
 
@@ -168,24 +117,16 @@ def restore(
             record = table.get(AuditRecord, memory_id, audit_id)
             if record is None:
                 raise not_found("This memory has no such audit record; see memory_history.")
-            return _undoing(table, rights, undo(meta, record, at=now), record, now)
+            return _undoing(table, actor.rights, undo(meta, record, at=now), record, now)
         if meta.live:
             return None
         end = _end_of(table, meta)
         step = Change(
             meta, revive(meta, at=now), "restore", undoes=None if end is None else end.audit_id
         )
-        return Plan(step, others=_along(table, rights, step, end, now))
+        return Plan(step, others=_along(table, actor.rights, step, end, now))
 
-    return change_memory(
-        table,
-        clock,
-        caller=caller,
-        rights=rights,
-        memory_id=memory_id,
-        conversation=conversation,
-        plan=plan,
-    )
+    return change_memory(table, clock, actor, memory_id, plan)
 
 
 def _undoing(

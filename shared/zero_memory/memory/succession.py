@@ -8,25 +8,21 @@ from zero_memory.memory.changing import must_write, visible_memory
 from zero_memory.memory.linking import links_of
 from zero_memory.memory.model import Meta, Passage
 from zero_memory.memory.reading import load_visible, with_bodies
-from zero_memory.memory.rights import Rights
+from zero_memory.memory.rights import Actor, Rights
 from zero_memory.memory.state import must_be_loop
 from zero_memory.memory.write import Destination, Draft, Submission, Written, must_fit, remember
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import LimitExceeded, Table
-from zero_memory.scopes.caller import Caller
-from zero_memory.scopes.session import Session
 
 
 def revise(
     table: Table,
     clock: Clock,
-    *,
-    caller: Caller,
-    rights: Rights,
+    actor: Actor,
     memory_id: str,
+    *,
     content: str,
     read_passage: Callable[[str], Passage],
-    session: Session,
 ) -> Written:
     """Put a corrected wording in a memory's place: same scope, kind, entities, links and shares.
 
@@ -34,8 +30,8 @@ def revise(
     for a memory that no longer holds, `validation_failed` for a loop that is too long, and for
     more entities, links and shares than one transaction carries over.
     """
-    meta = visible_memory(table, rights, memory_id)
-    must_write(rights, meta)
+    meta = visible_memory(table, actor.rights, memory_id)
+    must_write(actor.rights, meta)
     must_fit(meta.kind, content)
     if meta.live and meta.digest == digest(meta.kind, content):
         return Written(memory_id, deduplicated=True, windows=meta.windows)
@@ -49,7 +45,7 @@ def revise(
         gesture="revise",
         all_or_none=True,
     )
-    submission = Submission(caller, rights, draft, _destination(meta, session))
+    submission = Submission(actor, draft, Destination(meta.scope, meta.owner))
     try:
         return remember(table, clock, submission, read_passage)
     except LimitExceeded:
@@ -62,13 +58,11 @@ def revise(
 def close_with_outcome(
     table: Table,
     clock: Clock,
-    *,
-    caller: Caller,
-    rights: Rights,
+    actor: Actor,
     memory_id: str,
+    *,
     outcome: str,
     read_passage: Callable[[str], Passage],
-    session: Session,
 ) -> Written:
     """Close a loop and store what came of it, as a fact in the loop's place.
 
@@ -76,8 +70,8 @@ def close_with_outcome(
     `validation_failed` for another kind, `conflict` for a loop that was closed without an outcome,
     or by what says something else.
     """
-    meta = visible_memory(table, rights, memory_id)
-    must_write(rights, meta)
+    meta = visible_memory(table, actor.rights, memory_id)
+    must_write(actor.rights, meta)
     must_be_loop(meta)
     draft = Draft(
         outcome,
@@ -87,11 +81,11 @@ def close_with_outcome(
         all_or_none=True,
     )
     if not meta.live:
-        closed_by = _successor(table, rights, meta)
+        closed_by = _successor(table, actor.rights, meta)
         if closed_by is None or closed_by.digest != digest(draft.kind, outcome):
             raise conflict("This loop is closed; remember its outcome on its own.")
         return Written(closed_by.memory_id, deduplicated=True, windows=closed_by.windows)
-    submission = Submission(caller, rights, draft, _destination(meta, session))
+    submission = Submission(actor, draft, Destination(meta.scope, meta.owner))
     return remember(table, clock, submission, read_passage)
 
 
@@ -100,12 +94,6 @@ def _successor(table: Table, rights: Rights, meta: Meta) -> Meta | None:
     if meta.superseded_by is None:
         return None
     return load_visible(table, [meta.superseded_by], rights.read_set).get(meta.superseded_by)
-
-
-def _destination(meta: Meta, session: Session) -> Destination:
-    """Where the memory is, from the conversation that asks, when it named itself."""
-    thread = session.thread if session.conversation else None
-    return Destination(meta.scope, meta.owner, session.conversation, thread)
 
 
 def _entities(table: Table, meta: Meta) -> tuple[str, ...]:

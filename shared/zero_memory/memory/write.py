@@ -42,7 +42,7 @@ from zero_memory.memory.model import (
     Wording,
     timeline_of,
 )
-from zero_memory.memory.rights import Rights
+from zero_memory.memory.rights import Actor
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import (
     Absent,
@@ -55,7 +55,6 @@ from zero_memory.ports.table import (
     Table,
     ref,
 )
-from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.visibility import visible
 
 SkipReason = Literal["dead", "missing", "self"]
@@ -100,12 +99,10 @@ class Draft(Struct, frozen=True):
 
 
 class Destination(Struct, frozen=True):
-    """Where a draft goes: the scope and its owner, and the conversation that it comes from."""
+    """Where a draft goes: the scope and its owner."""
 
     scope: str
     owner: str
-    conversation: str | None = None
-    thread: str | None = None
 
 
 class Idempotency(Struct, frozen=True):
@@ -119,8 +116,7 @@ class Idempotency(Struct, frozen=True):
 class Submission(Struct, frozen=True):
     """A draft with its writer and its destination."""
 
-    caller: Caller
-    rights: Rights
+    actor: Actor
     draft: Draft
     to: Destination
     once: Idempotency | None = None
@@ -211,7 +207,7 @@ def _earlier_answer(table: Table, submission: Submission) -> Written | None:
     once = submission.once
     if once is None:
         return None
-    kept = table.get(IdempotentAnswer, submission.caller.principal, once.tool, once.key)
+    kept = table.get(IdempotentAnswer, submission.actor.caller.principal, once.tool, once.key)
     if kept is None:
         return None
     if kept.request != once.request:
@@ -228,7 +224,7 @@ def _answered(
 
     Targets that were retired find it through their successor.
     """
-    principal = submission.caller.principal
+    principal = submission.actor.caller.principal
     expires_at = now // 1000 + _ANSWER_KEPT_SECONDS
     result = msgspec.json.encode(written).decode()
     kept = [target for target, reason in written.skipped if reason == "dead"]
@@ -249,7 +245,7 @@ def _answered(
 
 
 def _look(table: Table, submission: Submission) -> _Findings:
-    draft, to, read_set = submission.draft, submission.to, submission.rights.read_set
+    draft, to, read_set = submission.draft, submission.to, submission.actor.rights.read_set
     claim = table.get(DuplicateClaim, to.scope, digest(draft.kind, draft.content))
     wordings = table.query(
         Wording,
@@ -310,11 +306,11 @@ def _absorber(submission: Submission, findings: _Findings) -> Meta | None:
 
 def _restated(submission: Submission, meta: Meta) -> bool:
     """Whether the draft repeats this memory of its own scope in the same conversation."""
-    to = submission.to
+    conversation = submission.actor.conversation
     return (
-        to.conversation is not None
-        and meta.conversation == to.conversation
-        and meta.scope == to.scope
+        conversation is not None
+        and meta.conversation == conversation
+        and meta.scope == submission.to.scope
     )
 
 
@@ -332,7 +328,7 @@ def _retirements(
             raise conflict("This memory no longer holds; read it again, it may have a successor.")
         elif meta is None:
             skipped.append((target, "missing"))
-        elif meta.scope not in submission.rights.writable:
+        elif meta.scope not in submission.actor.rights.writable:
             raise forbidden(
                 "You may read a memory that you supersede but not change it; "
                 "ask a writer of its scope, or store yours without supersedes."
@@ -392,7 +388,8 @@ def _retiring(changes: Sequence[Change], records: Sequence[AuditRecord]) -> Iter
 
 
 def _audit(submission: Submission, change: Change, now: int) -> AuditRecord:
-    return audit(change, caller=submission.caller, at=now, conversation=submission.to.conversation)
+    actor = submission.actor
+    return audit(change, caller=actor.caller, at=now, conversation=actor.conversation)
 
 
 def _create(
@@ -425,7 +422,7 @@ def _create(
         memory_id=memory_id,
         scope=to.scope,
         owner=to.owner,
-        author=submission.caller.principal,
+        author=submission.actor.caller.principal,
         author_kind=draft.author_kind,
         kind=draft.kind,
         authority=draft.authority,
@@ -437,8 +434,8 @@ def _create(
         folded=folded_digest(draft.kind, draft.content),
         windows=len(passage.windows),
         timeline=timeline_of(draft.kind),
-        conversation=to.conversation,
-        thread=to.thread,
+        conversation=submission.actor.conversation,
+        thread=submission.actor.thread,
         body=body if inline else None,
         shared_to=draft.shared_to,
         follows=findings.follows,

@@ -20,7 +20,7 @@ from zero_memory.memory.model import (
     SearchRecord,
     SharedMemory,
 )
-from zero_memory.memory.rights import Rights
+from zero_memory.memory.rights import Actor, rights_of
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import (
     Action,
@@ -47,7 +47,6 @@ from zero_memory.scopes.model import (
     ScopePath,
     Token,
 )
-from zero_memory.scopes.visibility import ReadSet
 
 R = TypeVar("R")
 
@@ -129,15 +128,13 @@ def _erasing(
     unindex: Callable[[Sequence[str]], None],
 ) -> Iterator[str]:
     """Erase the memories of these scopes one by one, and what each erasure leaves behind."""
-    scopes = frozenset(each.scope for each in owned)
-    read_set = ReadSet({each.scope: each.path for each in owned})
-    rights = Rights(read_set, writable=scopes, administered=scopes)
+    actor = Actor(caller, rights_of(owned))
     for membership in owned:
         # What was read is gone, so each page is the first one.
         while page := table.keys(SearchRecord, membership.scope, limit=_PAGE).records:
             unindex(page)
             for memory_id in page:
-                left = erase(table, clock, caller=caller, rights=rights, memory_id=memory_id)
+                left = erase(table, clock, actor, memory_id)
                 _delete(table, [ref(AuditRecord, left.memory_id, left.audit_id)])
                 yield memory_id
 

@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from zero_memory.contracts.errors import forbidden, not_found
-from zero_memory.memory.rights import Rights
+from zero_memory.memory.rights import Rights, rights_of
 from zero_memory.portability.names import ME, scope_path
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import Table
@@ -13,7 +13,6 @@ from zero_memory.scopes.access import NO_SUCH_SCOPE, Access, access_of
 from zero_memory.scopes.founding import found
 from zero_memory.scopes.model import Membership
 from zero_memory.scopes.paths import Root, own_slug
-from zero_memory.scopes.visibility import ReadSet
 
 _MADE: tuple[tuple[Root, Literal["project", "team"]], ...] = (("proj", "project"), ("team", "team"))
 
@@ -42,12 +41,7 @@ class Destinations(Struct):
 
     def rights(self) -> Rights:
         """Everything that the importer may see and change, what this call made among it."""
-        memberships = self.access.memberships
-        return Rights(
-            ReadSet({each.scope: each.path for each in memberships}),
-            writable=frozenset(each.scope for each in memberships if each.role != "reader"),
-            administered=frozenset(each.scope for each in memberships if each.role == "admin"),
-        )
+        return rights_of(self.access.memberships)
 
     def home(self, name: str) -> Membership:
         """The scope that a record of this portable name goes to.

@@ -23,6 +23,7 @@ from zero_memory.memory.guard import refuse_secrets, text_leaves
 from zero_memory.memory.ledger import ImportedSection, ImportEntry, import_path
 from zero_memory.memory.model import FOLLOWED, KINDS, Meta, Passage
 from zero_memory.memory.reading import load_visible, with_bodies
+from zero_memory.memory.rights import Actor
 from zero_memory.memory.write import Destination, Draft, Submission, must_fit, remember
 from zero_memory.portability.destinations import Destinations
 from zero_memory.portability.frontmatter import Fronted, read_frontmatter
@@ -251,8 +252,7 @@ class Importer(Struct, frozen=True):
             self.table,
             self.clock,
             Submission(
-                caller=self.caller,
-                rights=rights,
+                Actor(self.caller, rights),
                 draft=replace(
                     draft,
                     content=part.text,

@@ -17,24 +17,21 @@ def run(services: Services, caller: Caller, arguments: ChallengeArguments) -> Ch
         for name, text in (("reason", arguments.reason), ("evidence", arguments.evidence))
         if text is not None
     )
-    standing = stand(services, caller, thread=arguments.thread)
-    rights = standing.rights()
+    actor = stand(services, caller, thread=arguments.thread).actor(caller)
     outcome = state.challenge(
         services.table,
         services.clock,
-        caller=caller,
-        rights=rights,
+        actor,
         memory_id=arguments.memory_id,
         reason=arguments.reason,
         evidence=arguments.evidence,
-        conversation=standing.session.conversation,
     )
     meta, audit = outcome.meta, outcome.audit
     if meta.dispute is None:
         raise conflict("The dispute was settled meanwhile; read the memory again.")
     return ChallengeResult(
         id=meta.memory_id,
-        scope=rights.read_set.paths[meta.scope],
+        scope=actor.rights.read_set.paths[meta.scope],
         dispute_id=meta.dispute,
         changed=audit is not None,
         audit_id=audit.audit_id if audit else None,

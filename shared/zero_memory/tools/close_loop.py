@@ -16,35 +16,25 @@ def run(services: Services, caller: Caller, arguments: CloseLoopArguments) -> Cl
     """Close a loop, and store what came of it when that is said."""
     if arguments.outcome is not None:
         refuse_secrets([("outcome", arguments.outcome)])
-    standing = stand(services, caller, thread=arguments.thread)
-    rights = standing.rights()
+    actor = stand(services, caller, thread=arguments.thread).actor(caller)
     if arguments.outcome is None:
         outcome_id = None
-        outcome = close(
-            services.table,
-            services.clock,
-            caller=caller,
-            rights=rights,
-            memory_id=arguments.memory_id,
-            conversation=standing.session.conversation,
-        )
+        outcome = close(services.table, services.clock, actor, memory_id=arguments.memory_id)
         audit_id = outcome.audit.audit_id if outcome.audit else None
     else:
         written = close_with_outcome(
             services.table,
             services.clock,
-            caller=caller,
-            rights=rights,
-            memory_id=arguments.memory_id,
+            actor,
+            arguments.memory_id,
             outcome=arguments.outcome,
             read_passage=lambda text: read_passage(services.embedder, text),
-            session=standing.session,
         )
         outcome_id = written.memory_id
         audit_id = next(iter(written.audits), None)
     return CloseLoopResult(
         id=arguments.memory_id,
-        scope=path_of(services.table, arguments.memory_id, rights),
+        scope=path_of(services.table, arguments.memory_id, actor.rights),
         changed=audit_id is not None,
         outcome_id=outcome_id,
         audit_id=audit_id,

@@ -15,14 +15,8 @@ def run(services: Services, caller: Caller, arguments: EraseArguments) -> EraseR
     """Erase a memory from the table, from the index, and from every file of this home."""
     if arguments.confirm != arguments.memory_id:
         raise validation_failed("confirm must repeat memory_id; nothing was erased.")
-    rights = stand(services, caller, thread=arguments.thread).rights()
-    kept = erase(
-        services.table,
-        services.clock,
-        caller=caller,
-        rights=rights,
-        memory_id=arguments.memory_id,
-    )
+    actor = stand(services, caller, thread=arguments.thread).actor(caller)
+    kept = erase(services.table, services.clock, actor, arguments.memory_id)
     with copies_reached():
         services.index.erase([arguments.memory_id])
     clear_files(services)

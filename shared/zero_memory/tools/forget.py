@@ -13,18 +13,15 @@ from zero_memory.tools.tool import Annotations, Tool
 def run(services: Services, caller: Caller, arguments: ForgetArguments) -> StateResult:
     """Make a memory no longer hold."""
     refuse_secrets([("reason", arguments.reason)])
-    standing = stand(services, caller, thread=arguments.thread)
-    rights = standing.rights()
+    actor = stand(services, caller, thread=arguments.thread).actor(caller)
     outcome = state.forget(
         services.table,
         services.clock,
-        caller=caller,
-        rights=rights,
+        actor,
         memory_id=arguments.memory_id,
         reason=arguments.reason,
-        conversation=standing.session.conversation,
     )
-    return state_result(outcome, rights)
+    return state_result(outcome, actor.rights)
 
 
 TOOL = Tool(

@@ -15,20 +15,17 @@ def run(services: Services, caller: Caller, arguments: LinkArguments) -> StateRe
     """Link two memories; the answer is about the one that changed."""
     if arguments.reason is not None:
         refuse_secrets([("reason", arguments.reason)])
-    standing = stand(services, caller, thread=arguments.thread)
-    rights = standing.rights()
+    actor = stand(services, caller, thread=arguments.thread).actor(caller)
     outcome = link(
         services.table,
         services.clock,
-        caller=caller,
-        rights=rights,
+        actor,
         source=arguments.src,
         target=arguments.dst,
         link_type=arguments.type,
         reason=arguments.reason,
-        conversation=standing.session.conversation,
     )
-    return state_result(outcome, rights)
+    return state_result(outcome, actor.rights)
 
 
 TOOL = Tool(

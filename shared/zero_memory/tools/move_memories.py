@@ -22,7 +22,7 @@ def run(services: Services, caller: Caller, arguments: MoveArguments) -> MoveRes
     standing = stand(services, caller, thread=arguments.thread)
     to = _target(services, caller, standing, arguments)
     can_write(to)
-    rights = standing.with_project(to).rights()
+    actor = standing.with_project(to).actor(caller)
     moved: list[Moved] = []
     unchanged: list[str] = []
     failed: list[NotMoved] = []
@@ -31,12 +31,10 @@ def run(services: Services, caller: Caller, arguments: MoveArguments) -> MoveRes
             outcome = move(
                 services.table,
                 services.clock,
-                caller=caller,
-                rights=rights,
+                actor,
                 memory_id=memory_id,
                 scope=to.scope,
                 owner=to.owner,
-                conversation=standing.session.conversation,
             )
         except Refusal as refusal:
             failed.append(NotMoved(id=memory_id, code=refusal.code, message=refusal.message))

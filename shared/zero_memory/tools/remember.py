@@ -126,15 +126,13 @@ def _texts(arguments: RememberArguments) -> Iterator[tuple[str, str]]:
 def _submission(
     caller: Caller, arguments: RememberArguments, standing: Standing, target: WriteTarget
 ) -> Submission:
-    conversation = standing.session.conversation
     links: list[tuple[LinkType, str]] = [(link.type, link.target) for link in arguments.links or ()]
     once = None
     if arguments.idempotency_key is not None:
         request = request_hash(arguments.model_dump(mode="json"))
         once = Idempotency(TOOL.name, arguments.idempotency_key, request)
     return Submission(
-        caller=caller,
-        rights=standing.rights(),
+        actor=standing.actor(caller),
         draft=Draft(
             content=arguments.content,
             kind=arguments.kind,
@@ -146,12 +144,7 @@ def _submission(
             source_json=_source_json(arguments),
             agent_name=arguments.agent_name,
         ),
-        to=Destination(
-            scope=target.scope.scope,
-            owner=target.scope.owner,
-            conversation=conversation,
-            thread=standing.session.thread if conversation else None,
-        ),
+        to=Destination(target.scope.scope, target.scope.owner),
         once=once,
     )
 

@@ -11,18 +11,15 @@ from zero_memory.tools.tool import Annotations, Tool
 
 def run(services: Services, caller: Caller, arguments: RestoreArguments) -> StateResult:
     """Undo what made a memory invalid, or one recorded change of it."""
-    standing = stand(services, caller, thread=arguments.thread)
-    rights = standing.rights()
+    actor = stand(services, caller, thread=arguments.thread).actor(caller)
     outcome = state.restore(
         services.table,
         services.clock,
-        caller=caller,
-        rights=rights,
+        actor,
         memory_id=arguments.memory_id,
         audit_id=arguments.audit_id,
-        conversation=standing.session.conversation,
     )
-    return state_result(outcome, rights)
+    return state_result(outcome, actor.rights)
 
 
 TOOL = Tool(

@@ -14,21 +14,18 @@ from zero_memory.tools.tool import Annotations, Tool
 def run(services: Services, caller: Caller, arguments: ReviseArguments) -> ReviseResult:
     """Put a corrected wording in a memory's place."""
     refuse_secrets([("content", arguments.content)])
-    standing = stand(services, caller, thread=arguments.thread)
-    rights = standing.rights()
+    actor = stand(services, caller, thread=arguments.thread).actor(caller)
     written = revise(
         services.table,
         services.clock,
-        caller=caller,
-        rights=rights,
-        memory_id=arguments.memory_id,
+        actor,
+        arguments.memory_id,
         content=arguments.content,
         read_passage=lambda text: read_passage(services.embedder, text),
-        session=standing.session,
     )
     return ReviseResult(
         id=written.memory_id,
-        scope=path_of(services.table, written.memory_id, rights),
+        scope=path_of(services.table, written.memory_id, actor.rights),
         superseded=list(written.superseded),
         changed=bool(written.superseded),
         audit_id=next(iter(written.audits), None),

@@ -21,17 +21,14 @@ def run(services: Services, caller: Caller, arguments: ShareArguments) -> Sharin
             "you alone. describe_scope lists your scopes."
         )
     can_write(to)
-    rights = standing.rights()
     outcome = share(
         services.table,
         services.clock,
-        caller=caller,
-        rights=rights,
+        standing.actor(caller),
         memory_id=arguments.memory_id,
         scope=to.scope,
-        conversation=standing.session.conversation,
     )
-    return sharing_result(outcome, rights)
+    return sharing_result(outcome, standing.rights())
 
 
 TOOL = Tool(

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from zero_memory.contracts.memory import SessionState
-from zero_memory.memory.rights import Rights
+from zero_memory.memory.rights import Actor, Rights, rights_of
 from zero_memory.scopes.access import Access, access_of
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.model import Membership
-from zero_memory.scopes.session import ALL_SCOPES, Session, enter, read_set
+from zero_memory.scopes.session import Session, enter, read_set
 from zero_memory.scopes.visibility import ReadSet
 from zero_memory.tools.services import Services
 
@@ -29,12 +29,13 @@ class Standing(Struct, frozen=True):
 
     def rights(self) -> Rights:
         """Everything that the caller may see and change."""
-        memberships = self.access.memberships
-        return Rights(
-            self.reads([ALL_SCOPES]),
-            writable=frozenset(each.scope for each in memberships if each.role != "reader"),
-            administered=frozenset(each.scope for each in memberships if each.role == "admin"),
-        )
+        return rights_of(self.access.memberships)
+
+    def actor(self, caller: Caller) -> Actor:
+        """The caller with these rights, speaking from the conversation that the call named."""
+        session = self.session
+        thread = None if session.conversation is None else session.thread
+        return Actor(caller, self.rights(), session.conversation, thread)
 
     def with_project(self, made: Membership) -> "Standing":
         """The same standing, with the membership of a project that this very call made."""

@@ -13,17 +13,14 @@ def run(services: Services, caller: Caller, arguments: UnshareArguments) -> Shar
     """End the sharing of a memory."""
     standing = stand(services, caller, thread=arguments.thread)
     named = arguments.scope
-    rights = standing.rights()
     outcome = unshare(
         services.table,
         services.clock,
-        caller=caller,
-        rights=rights,
+        standing.actor(caller),
         memory_id=arguments.memory_id,
         scope=None if named is None else standing.access.must(named).scope,
-        conversation=standing.session.conversation,
     )
-    return sharing_result(outcome, rights)
+    return sharing_result(outcome, standing.rights())
 
 
 TOOL = Tool(

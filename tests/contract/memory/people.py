@@ -13,7 +13,7 @@ from zero_memory.memory import state, write
 from zero_memory.memory.changing import Outcome
 from zero_memory.memory.listing import Wanted, list_live
 from zero_memory.memory.model import AuditRecord, Meta
-from zero_memory.memory.rights import Rights
+from zero_memory.memory.rights import Actor, Rights, rights_of
 from zero_memory.memory.write import Destination, Draft, Idempotency, Submission, Written
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import Table
@@ -24,7 +24,6 @@ from zero_memory.scopes.identity import make_person
 from zero_memory.scopes.members import accept, invite
 from zero_memory.scopes.model import GRANTS, Membership, Role
 from zero_memory.scopes.projects import open_project
-from zero_memory.scopes.visibility import ReadSet
 from zero_memory.tools.tool import Tool
 
 TALK = "talk-1"
@@ -50,12 +49,11 @@ class Someone:
 
     @property
     def rights(self) -> Rights:
-        memberships = self.access.memberships
-        return Rights(
-            ReadSet({each.scope: each.path for each in memberships}),
-            frozenset(each.scope for each in memberships if each.role != "reader"),
-            frozenset(each.scope for each in memberships if each.role == "admin"),
-        )
+        return rights_of(self.access.memberships)
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(self.caller, self.rights)
 
     @property
     def ports(self) -> Ports:
@@ -87,15 +85,14 @@ class Someone:
         **draft: Any,
     ) -> Submission:
         return Submission(
-            caller=self.caller,
-            rights=self.rights,
-            draft=Draft(content, **draft),
-            to=Destination(
-                self.scope.scope,
-                self.scope.owner,
+            actor=Actor(
+                self.caller,
+                self.rights,
                 conversation=None if talk is None else f"{self.principal}#{talk}",
                 thread=talk,
             ),
+            draft=Draft(content, **draft),
+            to=Destination(self.scope.scope, self.scope.owner),
             once=None if key is None else Idempotency("remember", key, request),
         )
 
@@ -117,8 +114,7 @@ class Someone:
         return state.forget(
             self.table,
             self.clock,
-            caller=self.caller,
-            rights=self.rights,
+            self.actor,
             memory_id=memory_id,
             reason=reason,
         )
@@ -127,8 +123,7 @@ class Someone:
         return state.restore(
             self.table,
             self.clock,
-            caller=self.caller,
-            rights=self.rights,
+            self.actor,
             memory_id=memory_id,
             audit_id=audit_id,
         )

@@ -59,8 +59,7 @@ def move_to(someone: Someone, memory_id: str, scope: str) -> None:
     move(
         someone.table,
         someone.clock,
-        caller=someone.caller,
-        rights=someone.rights,
+        someone.actor,
         memory_id=memory_id,
         scope=scope,
         owner=someone.person,
@@ -71,8 +70,7 @@ def relate(someone: Someone, source: str, target: str) -> None:
     link(
         someone.table,
         someone.clock,
-        caller=someone.caller,
-        rights=someone.rights,
+        someone.actor,
         source=source,
         target=target,
         link_type="relates_to",
@@ -80,13 +78,7 @@ def relate(someone: Someone, source: str, target: str) -> None:
 
 
 def erase_memory(someone: Someone, memory_id: str) -> None:
-    erase(
-        someone.table,
-        someone.clock,
-        caller=someone.caller,
-        rights=someone.rights,
-        memory_id=memory_id,
-    )
+    erase(someone.table, someone.clock, someone.actor, memory_id)
 
 
 def at_once(what: Callable[[int], Written]) -> list[Written]:

@@ -212,7 +212,6 @@ def test_what_was_moved_to_another_owner_stays(ada: Someone, ben: Someone, clock
     team = ben.project("team")
     ben.lets_in(ada, team, "writer")
     memory_id = ada.knows("moved")
-    common: dict[str, Any] = {"caller": ada.caller, "rights": ada.rights}
-    move(ada.table, clock, memory_id=memory_id, scope=team.scope, owner=team.owner, **common)
+    move(ada.table, clock, ada.actor, memory_id=memory_id, scope=team.scope, owner=team.owner)
     assert leaves(ada).done
     assert ben.meta(memory_id).live

@@ -74,19 +74,18 @@ def remembering(draw: st.DrawFn, who: Someone, known: list[str]) -> None:
 def changing(draw: st.DrawFn, who: Someone, places: list[Someone], known: list[str]) -> None:
     """One gesture on one memory; refused ones change nothing."""
     target = draw(st.sampled_from(known))
-    common: dict[str, Any] = {"caller": who.caller, "rights": who.rights}
     gestures: list[Callable[[], object]] = [
         lambda: who.forgets(target, draw(TEXTS.filter(str.strip))),
         lambda: who.restores(target),
-        lambda: close(who.table, who.clock, memory_id=target, **common),
-        lambda: challenge(who.table, who.clock, memory_id=target, reason="doubt", **common),
+        lambda: close(who.table, who.clock, who.actor, memory_id=target),
+        lambda: challenge(who.table, who.clock, who.actor, memory_id=target, reason="doubt"),
         lambda: link(
             who.table,
             who.clock,
+            who.actor,
             source=target,
             target=draw(st.sampled_from(known)),
             link_type=draw(st.sampled_from(["relates_to", "contradicts", "supersedes"])),
-            **common,
         ),
         lambda: known.append(
             who.calls(revise.TOOL, memory_id=target, content=f"revised {len(known)}").id
@@ -94,10 +93,10 @@ def changing(draw: st.DrawFn, who: Someone, places: list[Someone], known: list[s
         lambda: move(
             who.table,
             who.clock,
+            who.actor,
             memory_id=target,
             scope=(to := draw(st.sampled_from(places)).scope).scope,
             owner=to.owner,
-            **common,
         ),
         lambda: who.restores(
             target,
@@ -233,8 +232,7 @@ def test_a_long_history_comes_whole(clock: ManualClock):
         for number in range(150):
             clock.advance(seconds=1)
             to = (shop if number % 2 else ada).scope
-            common: dict[str, Any] = {"caller": ada.caller, "rights": ada.rights}
-            move(ada.table, clock, memory_id=memory_id, scope=to.scope, owner=to.owner, **common)
+            move(ada.table, clock, ada.actor, memory_id=memory_id, scope=to.scope, owner=to.owner)
         tree = exported(ada, "jsonl")
         assert statuses(imported(there, tree)) == ["created"]
         assert len(there.audits(memory_id)) == len(ada.audits(memory_id)) == 150
@@ -247,8 +245,7 @@ def test_a_move_out_of_sight_names_no_place_and_is_not_undone(
     team = ada.project("team")
     ada.lets_in(ben, team, "admin")
     memory_id = ada.at(ada.project("hidden")).knows("one")
-    common: dict[str, Any] = {"caller": ada.caller, "rights": ada.rights}
-    move(ada.table, clock, memory_id=memory_id, scope=team.scope, owner=team.owner, **common)
+    move(ada.table, clock, ada.actor, memory_id=memory_id, scope=team.scope, owner=team.owner)
     tree = exported(ben, "jsonl")
     assert ada.project("hidden").scope not in tree["memories.jsonl"]
     with empty_home(clock) as there:
