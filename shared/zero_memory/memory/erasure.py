@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -41,15 +41,13 @@ from zero_memory.ports.table import (
     Ref,
     RevisionIs,
     Table,
+    delete_all,
+    every,
     ref,
 )
 from zero_memory.scopes.caller import Caller
 
-R = TypeVar("R")
-
 _ATTEMPTS = 8
-_PAGE = 1_000
-_TRANSACTION_ACTIONS = 100
 
 
 def erase(table: Table, clock: Clock, actor: Actor, memory_id: str) -> AuditRecord:
@@ -126,14 +124,14 @@ def _taking(table: Table, meta: Meta) -> list[Action]:
 def _scopes_before(table: Table, meta: Meta) -> list[str]:
     """The scopes that a memory was moved from."""
     states: list[dict[str, Any]] = [
-        json.loads(each.before) or {} for each in _all(table, AuditRecord, meta.memory_id)
+        json.loads(each.before) or {} for each in every(table, AuditRecord, meta.memory_id)
     ]
     return sorted({state["scope"] for state in states if "scope" in state} - {meta.scope})
 
 
 def _unname(table: Table, meta: Meta, scopes: Sequence[str]) -> None:
     """Let the scopes that a memory was moved from forget names that only it brought there."""
-    _delete(
+    delete_all(
         table,
         [
             ref(EntityName, scope, folded)
@@ -181,21 +179,24 @@ def _sweep(table: Table, tombstone: AuditRecord) -> None:
     memory_id = tombstone.memory_id
     audits = [
         record
-        for record in _all(table, AuditRecord, memory_id)
+        for record in every(table, AuditRecord, memory_id)
         if record.audit_id != tombstone.audit_id
     ]
     successors = _successors(audits)
     places: dict[str, Any] = json.loads(tombstone.after)
     scopes: list[str] = [places["scope"], *places["shared_to"]]
-    _delete(table, list(_answers(table, memory_id, successors)))
+    delete_all(table, _answers(table, memory_id, successors))
     _unreason(table, memory_id)
-    _delete(table, list(_links(table, memory_id, successors)))
-    _delete(
+    delete_all(table, _links(table, memory_id, successors))
+    delete_all(
         table,
         [
             *(ref(PendingMarker, scope, memory_id) for scope in scopes),
             *(ref(SharedMemory, scope, memory_id) for scope in places["shared_to"]),
-            *(ref(Dispute, memory_id, each.dispute_id) for each in _all(table, Dispute, memory_id)),
+            *(
+                ref(Dispute, memory_id, each.dispute_id)
+                for each in every(table, Dispute, memory_id)
+            ),
             *(ref(AuditRecord, memory_id, each.audit_id) for each in audits),
         ],
     )
@@ -213,7 +214,7 @@ def _successors(audits: Sequence[AuditRecord]) -> list[str]:
 def _answers(table: Table, memory_id: str, successors: Sequence[str]) -> Iterator[Ref[object]]:
     """The idempotent answers that name the memory, and what points to them."""
     for holder in (memory_id, *successors):
-        for pointer in _all(table, AnswerPointer, holder):
+        for pointer in every(table, AnswerPointer, holder):
             at = ref(IdempotentAnswer, pointer.principal, pointer.tool, pointer.key)
             answer = table.get(IdempotentAnswer, *at.parts)
             if holder == memory_id or (answer is not None and memory_id in answer.result):
@@ -223,8 +224,8 @@ def _answers(table: Table, memory_id: str, successors: Sequence[str]) -> Iterato
 
 def _unreason(table: Table, memory_id: str) -> None:
     """Clear why others were linked to the memory, which their own histories keep."""
-    for source in dict.fromkeys(each.source for each in _all(table, LinkIn, memory_id)):
-        for record in _all(table, AuditRecord, source):
+    for source in dict.fromkeys(each.source for each in every(table, LinkIn, memory_id)):
+        for record in every(table, AuditRecord, source):
             state: dict[str, Any] = json.loads(record.after)
             if record.reason is not None and memory_id in (state.get("link") or ()):
                 with suppress(ConditionFailed):  # it is being erased itself
@@ -233,27 +234,11 @@ def _unreason(table: Table, memory_id: str) -> None:
 
 def _links(table: Table, memory_id: str, successors: Sequence[str]) -> Iterator[Ref[object]]:
     """The memory's links to and from others, at both ends."""
-    for out in _all(table, LinkOut, memory_id):
+    for out in every(table, LinkOut, memory_id):
         yield ref(LinkIn, out.target, out.link, memory_id)
         yield ref(LinkOut, memory_id, out.link, out.target)
-    for each in _all(table, LinkIn, memory_id):
+    for each in every(table, LinkIn, memory_id):
         yield ref(LinkOut, each.source, each.link, memory_id)
         yield ref(LinkIn, memory_id, each.link, each.source)
     for successor in successors:
         yield ref(LinkOut, successor, "supersedes", memory_id)
-
-
-def _all(table: Table, record: type[R], *parts: str) -> Iterator[R]:
-    after: str | None = None
-    while True:
-        page = table.query(record, *parts, after=after, limit=_PAGE)
-        yield from page.records
-        after = page.next
-        if after is None:
-            return
-
-
-def _delete(table: Table, refs: Sequence[Ref[object]]) -> None:
-    distinct = list(dict.fromkeys(refs))
-    for start in range(0, len(distinct), _TRANSACTION_ACTIONS):
-        table.transact([Delete(at) for at in distinct[start : start + _TRANSACTION_ACTIONS]])

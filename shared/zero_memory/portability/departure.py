@@ -6,7 +6,6 @@ their tokens work, so that they can see it through.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
 
 from msgspec import Struct
 
@@ -29,6 +28,8 @@ from zero_memory.ports.table import (
     Ref,
     RevisionIs,
     Table,
+    delete_all,
+    every,
     ref,
 )
 from zero_memory.scopes.access import access_of
@@ -48,11 +49,8 @@ from zero_memory.scopes.model import (
     Token,
 )
 
-R = TypeVar("R")
-
 _PAGE = 50
 _COUNTED = 200
-_TRANSACTION_ACTIONS = 100
 _TOKENS_AT_ONCE = 40
 _PRIVATE = frozenset(("personal", "core"))
 
@@ -98,11 +96,11 @@ def depart(
             leave(table, access, membership.path)
     private = [each for each in owned if each.kind in _PRIVATE]
     for membership in owned:
-        _delete(table, list(_beside_memories(table, membership.scope)))
+        delete_all(table, list(_beside_memories(table, membership.scope)))
         if membership not in private and not _remove_scope(table, membership):
             return _unfinished(table, owned, erased)
-    ledger = _all(table, ImportEntry, access.person)
-    _delete(table, [ref(ImportEntry, each.person, each.scope, each.path) for each in ledger])
+    ledger = every(table, ImportEntry, access.person)
+    delete_all(table, [ref(ImportEntry, each.person, each.scope, each.path) for each in ledger])
     return Departure(tuple(erased), done=True)
 
 
@@ -135,7 +133,7 @@ def _erasing(
             unindex(page)
             for memory_id in page:
                 left = erase(table, clock, actor, memory_id)
-                _delete(table, [ref(AuditRecord, left.memory_id, left.audit_id)])
+                delete_all(table, [ref(AuditRecord, left.memory_id, left.audit_id)])
                 yield memory_id
 
 
@@ -151,11 +149,11 @@ def _unfinished(table: Table, owned: Sequence[Membership], erased: Sequence[str]
 
 def _beside_memories(table: Table, scope: str) -> Iterator[Ref[object]]:
     """What a scope still holds when its memories are gone."""
-    for name in _all(table, EntityName, scope):
+    for name in every(table, EntityName, scope):
         yield ref(EntityName, scope, name.folded)
-    for marker in _all(table, PendingMarker, scope):
+    for marker in every(table, PendingMarker, scope):
         yield ref(PendingMarker, scope, marker.memory_id)
-    for shared in _all(table, SharedMemory, scope):
+    for shared in every(table, SharedMemory, scope):
         yield ref(SharedMemory, scope, shared.memory_id)
 
 
@@ -163,7 +161,7 @@ def _remove_scope(table: Table, membership: Membership) -> bool:
     """Remove a scope that its owner alone is in; False when somebody came in meanwhile."""
     scope = table.get(Scope, membership.scope)
     if scope is None:
-        _delete(table, [ref(Membership, membership.person, membership.scope)])
+        delete_all(table, [ref(Membership, membership.person, membership.scope)])
         return True
     if _others_are_in(table, scope.scope):
         return False
@@ -193,11 +191,11 @@ def remove_person(table: Table, person: str, memory: TokenMemory = PROCESS_MEMOR
     private = [each for each in access_of(table, person).memberships if each.kind in _PRIVATE]
     if any(table.keys(SearchRecord, each.scope, limit=1).records for each in private):
         raise conflict("Something was written while the account was deleted; repeat this call.")
-    logins = list(_all(table, PersonLogin, person))
-    _delete(table, [at for each in logins for at in _of_login(each)])
-    tokens = [each.public_id for each in _all(table, PersonToken, person)]
+    logins = list(every(table, PersonLogin, person))
+    delete_all(table, [at for each in logins for at in _of_login(each)])
+    tokens = [each.public_id for each in every(table, PersonToken, person)]
     first, last = tokens[:-_TOKENS_AT_ONCE], tokens[-_TOKENS_AT_ONCE:]
-    _delete(table, list(_of_tokens(person, first)))
+    delete_all(table, list(_of_tokens(person, first)))
     scopes = table.get_many([ref(Scope, each.scope) for each in private])
     table.transact(
         [
@@ -219,18 +217,3 @@ def _of_tokens(person: str, public_ids: Sequence[str]) -> Iterator[Ref[object]]:
 def _of_login(login: PersonLogin) -> Iterator[Ref[object]]:
     yield ref(Login, login.issuer, login.subject)
     yield ref(PersonLogin, login.person, login.issuer, login.subject)
-
-
-def _all(table: Table, record: type[R], *parts: str) -> Iterator[R]:
-    after: str | None = None
-    while True:
-        page = table.query(record, *parts, after=after, limit=1_000)
-        yield from page.records
-        after = page.next
-        if after is None:
-            return
-
-
-def _delete(table: Table, refs: Sequence[Ref[object]]) -> None:
-    for start in range(0, len(refs), _TRANSACTION_ACTIONS):
-        table.transact([Delete(at) for at in refs[start : start + _TRANSACTION_ACTIONS]])

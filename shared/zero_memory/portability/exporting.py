@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
-from typing import TypeVar
 
 from msgspec import Struct
 
@@ -24,15 +23,12 @@ from zero_memory.portability.model import (
 )
 from zero_memory.portability.names import Names, names_for, scope_name, targets_of
 from zero_memory.ports.clock import Clock
-from zero_memory.ports.table import Table, ref
+from zero_memory.ports.table import Table, every, ref
 from zero_memory.scopes.access import Access
 from zero_memory.scopes.model import Membership
 from zero_memory.scopes.visibility import ReadSet, visible
 
-R = TypeVar("R")
-
 _READ_AT_ONCE = 50
-_PAGE = 1_000
 
 
 class ExportLimits(Struct, frozen=True):
@@ -137,13 +133,13 @@ def _at_home(
 def _load(table: Table, found: tuple[Memory, SearchRecord], *, whole: bool) -> _Loaded:
     memory, record = found
     memory_id = memory.meta.memory_id
-    links = (each for each in _all(table, LinkOut, memory_id) if each.link != "supersedes")
+    links = (each for each in every(table, LinkOut, memory_id) if each.link != "supersedes")
     return _Loaded(
         memory=memory,
         links=tuple(links),
         record=record,
-        audits=tuple(_all(table, AuditRecord, memory_id)) if whole else None,
-        disputes=tuple(_all(table, Dispute, memory_id)) if whole else (),
+        audits=tuple(every(table, AuditRecord, memory_id)) if whole else None,
+        disputes=tuple(every(table, Dispute, memory_id)) if whole else (),
     )
 
 
@@ -266,13 +262,3 @@ def _vectors(record: SearchRecord) -> Vectors:
 def _token(conversation: str | None, principal: str) -> str | None:
     """The thread of a conversation, which names its principal before it."""
     return None if conversation is None else conversation.removeprefix(f"{principal}#")
-
-
-def _all(table: Table, record: type[R], memory_id: str) -> Iterator[R]:
-    after: str | None = None
-    while True:
-        page = table.query(record, memory_id, after=after, limit=_PAGE)
-        yield from page.records
-        after = page.next
-        if after is None:
-            return

@@ -44,6 +44,7 @@ from zero_memory.portability.model import Past, Portable
 from zero_memory.portability.names import ELSEWHERE, renamed
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import (
+    MAX_ACTIONS,
     Absent,
     Action,
     Check,
@@ -60,7 +61,6 @@ from zero_memory.scopes.model import Membership
 CLOCK_SKEW_MS = 5 * 60_000
 """How far two machines' clocks may be apart, before a birth lies in the future."""
 
-_TRANSACTION_ACTIONS = 100
 _ATTEMPTS = 3
 
 
@@ -340,12 +340,11 @@ def _beside(
 def _commit(
     table: Table, memory_id: str, main: Sequence[Action], beside: Sequence[_Beside]
 ) -> None:
-    room = _TRANSACTION_ACTIONS - len(main)
+    room = MAX_ACTIONS - len(main)
     first, rest = beside[:room], beside[room:]
     absent = Check(ref(Meta, memory_id), Absent())
     batches = [
-        rest[start : start + _TRANSACTION_ACTIONS - 1]
-        for start in range(0, len(rest), _TRANSACTION_ACTIONS - 1)
+        rest[start : start + MAX_ACTIONS - 1] for start in range(0, len(rest), MAX_ACTIONS - 1)
     ]
     for batch in batches:
         table.transact([absent, *(each.put for each in batch)])

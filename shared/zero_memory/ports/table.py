@@ -4,10 +4,16 @@ The domain speaks of record types (frozen structs); the adapter's schema module 
 their keys. A record type's key parts are named there, and are passed here in that order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
+
+MAX_ACTIONS = 100
+"""The most actions of one transaction."""
+
+MAX_PAGE = 1_000
+"""The most records of one page of a query."""
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -132,8 +138,8 @@ class Table(Protocol):
         """One page of a collection or view: the records that share these leading key parts.
 
         `parts` names the partition and may go on into the sort key. Ordered by the sort key.
-        `since` and `until` bound the next key part, both inclusive. `limit` is 1 to 1,000; a page
-        may be shorter than it and still have a `next`.
+        `since` and `until` bound the next key part, both inclusive. `limit` is 1 to `MAX_PAGE`; a
+        page may be shorter than it and still have a `next`.
         """
         ...
 
@@ -152,7 +158,7 @@ class Table(Protocol):
         ...
 
     def transact(self, actions: Sequence[Action]) -> None:
-        """All of these, or nothing: at most 100 actions, each address once.
+        """All of these, or nothing: at most `MAX_ACTIONS`, each address once.
 
         Raises ConditionFailed, LimitExceeded (more than 100 actions, 400 KB a record or 4 MB in
         all, a key too long, one address twice) or TableUnavailable.
@@ -165,3 +171,24 @@ class Table(Protocol):
         Raises TableUnavailable when others hold on to it; repeat it then.
         """
         ...
+
+
+def every(table: Table, record: type[R], *parts: str) -> Iterator[R]:
+    """All records of a collection that share these leading key parts, read page by page."""
+    after: str | None = None
+    while True:
+        page = table.query(record, *parts, after=after, limit=MAX_PAGE)
+        yield from page.records
+        after = page.next
+        if after is None:
+            return
+
+
+def delete_all(table: Table, refs: Iterable[Ref[object]]) -> None:
+    """Remove what is at these addresses, each named any times, in as few transactions as it takes.
+
+    Interrupted, some are left.
+    """
+    distinct = list(dict.fromkeys(refs))
+    for start in range(0, len(distinct), MAX_ACTIONS):
+        table.transact([Delete(at) for at in distinct[start : start + MAX_ACTIONS]])

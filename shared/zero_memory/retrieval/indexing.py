@@ -9,6 +9,7 @@ from zero_memory.ports.search_index import (
     IndexWriter,
 )
 from zero_memory.ports.table import (
+    MAX_ACTIONS,
     ConditionFailed,
     Delete,
     RevisionIs,
@@ -17,8 +18,6 @@ from zero_memory.ports.table import (
 )
 from zero_memory.retrieval.reading import apart
 from zero_memory.retrieval.vectors import unpack_all
-
-_TRANSACTION_ACTIONS = 100
 
 
 def document_of(meta: Meta, record: SearchRecord) -> IndexDocument:
@@ -91,8 +90,8 @@ def settle_markers(table: Table, indexed: Sequence[Meta]) -> None:
         for marker in table.get_many(refs)
         if marker is not None and marker.revision <= revisions[marker.memory_id]
     ]
-    for start in range(0, len(settled), _TRANSACTION_ACTIONS):
-        _delete(table, settled[start : start + _TRANSACTION_ACTIONS])
+    for start in range(0, len(settled), MAX_ACTIONS):
+        _delete(table, settled[start : start + MAX_ACTIONS])
 
 
 def _delete(table: Table, deletes: list[Delete]) -> None:

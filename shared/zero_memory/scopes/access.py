@@ -6,7 +6,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from zero_memory.contracts.errors import forbidden, not_found, unauthorized
-from zero_memory.ports.table import Table
+from zero_memory.ports.table import Table, every
 from zero_memory.scopes.model import Membership
 
 ACCOUNT_GONE = "This account was deleted; ask whoever runs the service for a new one."
@@ -70,17 +70,10 @@ class Access(Struct, frozen=True, dict=True):
 
 def access_of(table: Table, person: str) -> Access:
     """A person's memberships, read consistently. Raises unauthorized when the account is gone."""
-    memberships: list[Membership] = []
-    after: str | None = None
-    while True:
-        page = table.query(Membership, person, after=after, limit=1_000)
-        memberships.extend(page.records)
-        after = page.next
-        if after is None:
-            break
+    memberships = tuple(every(table, Membership, person))
     if not memberships:
         raise unauthorized(ACCOUNT_GONE)
-    return Access(person, tuple(memberships))
+    return Access(person, memberships)
 
 
 def can_write(membership: Membership) -> None:

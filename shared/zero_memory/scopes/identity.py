@@ -24,6 +24,7 @@ from zero_memory.ports.table import (
     Put,
     RevisionIs,
     Table,
+    every,
     ref,
 )
 from zero_memory.scopes.caller import Caller
@@ -245,14 +246,8 @@ def make_token(
 
 def list_tokens(table: Table, person: str) -> Sequence[Token]:
     """A person's tokens, revoked and expired ones too, in the order of their public ids."""
-    found: list[Token | None] = []
-    after: str | None = None
-    while True:
-        page = table.query(PersonToken, person, after=after)
-        found += table.get_many([ref(Token, each.public_id) for each in page.records])
-        after = page.next
-        if after is None:
-            return [token for token in found if token is not None]
+    refs = [ref(Token, each.public_id) for each in every(table, PersonToken, person)]
+    return [token for token in table.get_many(refs) if token is not None]
 
 
 def _no_such_token() -> Refusal:

@@ -23,6 +23,7 @@ from zero_memory.ports.table import (
     Put,
     RevisionIs,
     Table,
+    every,
     ref,
 )
 from zero_memory.scopes.access import NO_SUCH_SCOPE, Access, access_of, can_admin
@@ -235,14 +236,8 @@ def _change(table: Table, scope_id: str, plan: _Plan) -> Scope:
 
 def _tell_members(table: Table, scope_id: str) -> None:
     """Bring what memberships repeat of their scope up to date."""
-    after: str | None = None
-    while True:
-        page = table.query(Member, scope_id, after=after)
-        for member in page.records:
-            _tell(table, scope_id, member.person)
-        after = page.next
-        if after is None:
-            return
+    for member in every(table, Member, scope_id):
+        _tell(table, scope_id, member.person)
 
 
 def _tell(table: Table, scope_id: str, person: str) -> None:

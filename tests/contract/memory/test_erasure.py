@@ -17,7 +17,6 @@ from zero_memory.adapters.schema import PATTERNS
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.adapters.table_index import TableIndex
 from zero_memory.contracts.errors import Refusal
-from zero_memory.memory import erasure
 from zero_memory.memory.model import (
     AnswerPointer,
     AuditRecord,
@@ -229,7 +228,7 @@ def test_a_memory_with_more_than_a_transaction_holds_is_erased(sqlite_table: Sql
 def test_an_erasure_that_was_cut_short_is_completed_by_another_call(
     ada: Someone, transaction: int, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(erasure, "_TRANSACTION_ACTIONS", 4)
+    monkeypatch.setattr("zero_memory.ports.table.MAX_ACTIONS", 4)
     other = ada.knows("other")
     memory_id = ada.knows("one", links=(("relates_to", other),), key="k")
     dying = Dying(ada.table, transaction, after=True)
