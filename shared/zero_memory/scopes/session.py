@@ -184,14 +184,20 @@ def _routed(
     if named.kind == "personal" and kind == "preference":
         return WriteTarget(named)
     if kind not in PORTABLE_KINDS:
-        reason = f"Inside a project, a {kind} is not for {named.kind}; it was stored here."
+        reason = (
+            f"Inside a project, {named.kind} takes no memory of kind {kind}; it was stored in the "
+            "project."
+        )
     elif portable is None:
         reason = (
             f"Inside a project, {named.kind} takes what a judge finds portable, and no judge is "
             "configured; it was stored in the project."
         )
     elif not portable():
-        reason = f"The judge did not find this portable enough for {named.kind}."
+        reason = (
+            f"The judge did not find this portable enough for {named.kind}; it was stored in the "
+            "project."
+        )
     else:
         return WriteTarget(named)
     return WriteTarget(project, routed_to_project=True, reason=reason)
