@@ -7,7 +7,7 @@ import pytest
 
 from tests.contract.rights.policy import roles
 from tests.samples import REPOSITORY
-from zero_memory.adapters import cognito, dynamodb, opensearch, s3, sqs
+from zero_memory.adapters import cognito, dynamodb, opensearch_index, s3, sqs
 from zero_memory.local.deployment import Function, Route, read_deployment, read_template
 
 # pyright: reportPrivateUsage=false
@@ -28,8 +28,8 @@ def patience_s(config: Any) -> float:
 PATIENCE_S = {
     "cognito-idp:*": patience_s(cognito.CONFIG),
     "dynamodb:*": patience_s(dynamodb.CONFIG),
-    "es:*/_bulk": opensearch._WRITE_S,
-    "es:*/_msearch": opensearch._SEARCH_S,
+    "es:*/_bulk": opensearch_index._WRITE_S,
+    "es:*/_msearch": opensearch_index._SEARCH_S,
     "s3:*": patience_s(s3.CONFIG),
     "sqs:SendMessage/*": patience_s(sqs.CONFIG),
 }
