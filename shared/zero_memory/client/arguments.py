@@ -7,6 +7,9 @@ import sys
 
 from zero_memory.client.failure import USAGE, Failure
 
+LONGEST_TEXT = 1_048_576
+"""Characters; the service takes no body of so many bytes, and some input never ends."""
+
 
 def parser(prog: str, description: str) -> argparse.ArgumentParser:
     """A parser that does not ask for the terminal's width, which imports four more modules."""
@@ -40,9 +43,12 @@ def text_of(argument: str) -> str:
     if argument != "-":
         return argument
     try:
-        return sys.stdin.read().strip()
+        text = sys.stdin.read(LONGEST_TEXT)
     except UnicodeDecodeError:
         raise Failure("Standard input is not valid UTF-8.", exit_code=USAGE) from None
+    if len(text) == LONGEST_TEXT:
+        raise Failure("Standard input is longer than any memory: use zm import.", exit_code=USAGE)
+    return text.strip()
 
 
 def print_json(value: object) -> None:

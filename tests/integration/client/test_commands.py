@@ -78,6 +78,14 @@ def test_a_fact_may_come_from_standard_input(service: Service, tmp_path: Path) -
     assert stored.stdout.startswith("Remembered in user.")
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no endless device")
+def test_standard_input_without_an_end_is_refused(service: Service) -> None:
+    refused = shell("zm - --scope personal < /dev/zero", service)
+
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "longer than any memory" in refused.stderr
+
+
 def test_inside_a_repository_a_fact_goes_to_its_project(service: Service, tmp_path: Path) -> None:
     subprocess.run(["git", "init", tmp_path / "shop"], check=True, capture_output=True)
 
