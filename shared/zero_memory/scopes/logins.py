@@ -89,7 +89,7 @@ def link_login(table: Table, person: str, issuer: str, subject: str) -> None:
         )
     if not _is_subject(subject):
         raise validation_failed(
-            f"A subject is the issuer's own id of who signs in (`sub`), of 1 to {SUBJECT_LENGTH} "
+            f"Pass the issuer's own id of who signs in (`sub`) as subject: 1 to {SUBJECT_LENGTH} "
             "printable ASCII characters."
         )
     try:

@@ -41,6 +41,7 @@ CANARY = "zebra"
 """Stands in every text that is sent; no refusal may hold it."""
 
 NO_MEMORY = "mem_00000000000000000000000000"
+NO_PERSON = "p_00000000000000000000000000"
 
 UNMET = {
     "A provisional capture can't supersede; write it with remember instead.": "no tool makes one",
@@ -269,7 +270,22 @@ def signed_in_as_nobody(of: Stage) -> Answer:
 
 @case
 def link_nobody(of: Stage) -> Answer:
-    return of.operates("link", CANARY, "https://issuer.example", CANARY)
+    return of.operates("link", NO_PERSON, "https://issuer.example", CANARY)
+
+
+@case
+def link_no_issuer(of: Stage) -> Answer:
+    return of.operates("link", of.ada.id, CANARY, "subject")
+
+
+@case
+def link_no_subject(of: Stage) -> Answer:
+    return of.operates("link", of.ada.id, "https://issuer.example", "")
+
+
+@case
+def find_nobody(of: Stage) -> Answer:
+    return of.operates("find", "https://issuer.example", CANARY)
 
 
 @case
@@ -974,7 +990,7 @@ def more_grants_than_one_has(of: Stage) -> Answer:
 
 @case
 def no_person(of: Stage) -> Answer:
-    return of.operates("disable", CANARY)
+    return of.operates("disable", NO_PERSON)
 
 
 @case

@@ -227,7 +227,7 @@ def test_what_no_token_names_as_its_issuer_is_not_linked(
 
 @pytest.mark.parametrize("subject", ["", "x" * 256, "ad\u00e4", "a\nb"])
 def test_what_is_no_subject_is_not_linked(home: Path, person: str, subject: str) -> None:
-    assert "A subject is the issuer's own id" in str(refused(home, "link", person, ISSUER, subject))
+    assert "Pass the issuer's own id" in str(refused(home, "link", person, ISSUER, subject))
 
 
 @pytest.mark.parametrize(
