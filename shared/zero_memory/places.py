@@ -8,6 +8,9 @@ reason: `pathlib` takes a bare Python as long again.
 import os
 import sys
 
+TABLE_FILE = "table.sqlite3"
+"""In a home, what nothing else there can replace."""
+
 _NAME = "zero-memory"
 
 

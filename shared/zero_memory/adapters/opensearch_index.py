@@ -70,7 +70,7 @@ _GRAPH_WIDTH = 256
 """Windows that a walk through the graph keeps at least: the more, the nearer to exact."""
 
 _SEARCH_S = 4.0
-"""A search ends within this, retries included: well below a function's 20 s."""
+"""A search ends within this, retries included: well below a function's 29 s."""
 
 _WRITE_S = 24.0
 """A write ends within this, retries included: well below the indexer's 60 s."""

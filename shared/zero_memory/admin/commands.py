@@ -25,7 +25,7 @@ from zero_memory.client.people import print_answer, request, scope_parser, token
 from zero_memory.contracts.errors import Refusal
 from zero_memory.contracts.people import PERSON_ID
 from zero_memory.memory.guard import refuse_secrets
-from zero_memory.places import home_folder
+from zero_memory.places import TABLE_FILE, home_folder
 from zero_memory.ports.search_index import IndexUnavailable
 from zero_memory.ports.table import Table, TableUnavailable
 from zero_memory.retrieval.reindexing import Progress, rebuild, reindex
@@ -144,7 +144,7 @@ def _composition(asked: argparse.Namespace) -> Composition:
                 search_endpoint=endpoint or "",
             )
         )
-    if not (asked.home / "table.sqlite3").exists():
+    if not (asked.home / TABLE_FILE).exists():
         raise Failure(
             f"There is no home in {asked.home}. Start it once with: zm serve", exit_code=USAGE
         )

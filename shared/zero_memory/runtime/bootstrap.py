@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from zero_memory.adapters.bundled_model import CARD
 from zero_memory.adapters.clock import SystemClock
+from zero_memory.places import TABLE_FILE
 from zero_memory.ports.artifacts import Artifacts
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.home import HomeCard
@@ -119,7 +120,7 @@ def _table(settings: Settings) -> Table:
         return DynamoTable(dynamodb_client(), settings.table_name)
     from zero_memory.adapters.sqlite import SqliteTable
 
-    return SqliteTable(settings.data_dir / "table.sqlite3")
+    return SqliteTable(settings.data_dir / TABLE_FILE)
 
 
 def _derived(settings: Settings) -> "DerivedIndex":
