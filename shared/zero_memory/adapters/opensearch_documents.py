@@ -10,6 +10,7 @@ import numpy as np
 from zero_memory.adapters.opensearch_client import Json
 from zero_memory.ports.search_index import IndexDocument
 from zero_memory.retrieval.lexical import Bm25
+from zero_memory.retrieval.vectors import SCALE_BYTES, pack
 
 Engine = Literal["lucene", "faiss"]
 
@@ -23,7 +24,7 @@ _TYPICAL_LENGTH = 60.0
 """Tokens. Which candidates the engine brings hangs on it, no score does."""
 
 _BULK_WINDOWS = 250
-"""Some 3 MB of JSON with 768 dimensions; the smallest domains take 10 MB a request."""
+"""Some 2.5 MB of JSON with 768 dimensions; the smallest domains take 10 MB a request."""
 
 SPACE = "innerproduct"
 """Of vectors of unit length the same order as by cosine, for a third of the arithmetic."""
@@ -64,7 +65,7 @@ def index_mappings(made_of: Json, dimensions: int, engine: Engine) -> Json:
         "_meta": {**made_of, COMPLETE: False},
         "dynamic": "strict",
         # What is only searched need not be kept as it came: the table has it.
-        "_source": {"excludes": ["tokens", "windows"]},
+        "_source": {"excludes": ["packed", "tokens", "windows"]},
         "properties": {
             "memory_id": {"type": "keyword"},
             "visible_in": {"type": "keyword"},
@@ -81,7 +82,8 @@ def index_mappings(made_of: Json, dimensions: int, engine: Engine) -> Json:
                 "similarity": "of_its_own",
             },
             "frequencies": {"type": "object", "enabled": False},
-            "packed": {"type": "binary"},
+            # Read a candidate at a time, and not in blocks to be inflated as the source is.
+            "packed": {"type": "binary", "doc_values": True},
             "windows": {
                 "type": "nested",
                 "properties": {
@@ -108,7 +110,7 @@ def source_of(document: IndexDocument) -> Json:
     """
     windows = np.zeros(len(document.windows), window_type(len(document.windows[0].vector)))
     for at, window in enumerate(document.windows):
-        windows[at] = (window.start, window.end, window.vector)
+        windows[at] = (window.start, window.end, pack(window.vector))
     frequencies = {term_of(token): count for token, count in document.tokens.items()}
     return {
         "memory_id": document.memory_id,
@@ -134,8 +136,8 @@ def source_of(document: IndexDocument) -> Json:
 
 
 def window_type(dimensions: int) -> np.dtype[Any]:
-    """A window as `packed` holds it: its range of code points, and its vector."""
-    return np.dtype([("start", "<u4"), ("end", "<u4"), ("vector", "<f4", (dimensions,))])
+    """A window as `packed` holds it: its range of code points, and its vector's bytes."""
+    return np.dtype([("start", "<u4"), ("end", "<u4"), ("vector", f"V{SCALE_BYTES + dimensions}")])
 
 
 def term_of(token: str) -> str:

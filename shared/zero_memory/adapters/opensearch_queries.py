@@ -1,6 +1,6 @@
 """What OpenSearch is asked, and what its answers say."""
 
-from base64 import b64decode
+from base64 import urlsafe_b64decode
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,6 +16,7 @@ from zero_memory.ports.search_index import (
     SemanticMatch,
 )
 from zero_memory.retrieval.lexical import Scorer, rarity
+from zero_memory.retrieval.vectors import cosines
 
 
 def corpus_query(where: SearchFilter, tokens: Sequence[str]) -> Json:
@@ -34,7 +35,8 @@ def fetching(tokens: Sequence[str]) -> Json:
     return {
         "track_total_hits": False,
         "sort": [{"_score": "desc"}, {"memory_id": "asc"}],
-        "_source": ["packed", "length", *(f"frequencies.{term_of(token)}" for token in tokens)],
+        "docvalue_fields": ["packed"],
+        "_source": ["length", *(f"frequencies.{term_of(token)}" for token in tokens)],
     }
 
 
@@ -142,15 +144,17 @@ def candidate_of(
 ) -> Candidate:
     """What both legs say of a hit of `fetching`."""
     memory_id, source = hit["_id"], hit["_source"]
-    windows = np.frombuffer(b64decode(source["packed"]), window_type(len(vector)))
-    cosines = np.vecdot(windows["vector"], vector)
-    nearest = int(np.argmax(cosines))
+    (packed,) = hit["fields"]["packed"]
+    # The engine answers with the URL's alphabet, and without the padding.
+    windows = np.frombuffer(urlsafe_b64decode(packed + "=="), window_type(len(vector)))
+    near = cosines(vector, [window.tobytes() for window in windows["vector"]])
+    nearest = int(np.argmax(near))
     held = source.get("frequencies", {})
     frequencies = {token: held[term_of(token)] for token in tokens if term_of(token) in held}
     return Candidate(
         SemanticMatch(
             memory_id,
-            float(cosines[nearest]),
+            float(near[nearest]),
             int(windows["start"][nearest]),
             int(windows["end"][nearest]),
         ),

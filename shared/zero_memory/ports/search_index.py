@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 class IndexedWindow(Struct, frozen=True):
-    """One embedding window of a memory: its code-point range and unit-length vector."""
+    """One embedding window of a memory: its code-point range and unit-length vector.
+
+    The vector is as `retrieval.vectors.unpack` gives it: an index may keep it packed.
+    """
 
     start: int
     end: int

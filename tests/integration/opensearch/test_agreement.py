@@ -19,6 +19,7 @@ from zero_memory.ports.search_index import (
     SearchFilter,
     SearchIndex,
 )
+from zero_memory.retrieval.vectors import pack, unpack
 
 DIMENSIONS = 16
 MEMORIES = 2_000
@@ -40,7 +41,7 @@ def _documents(random: np.random.Generator) -> list[IndexDocument]:
             f"mem_{number:04}",
             visible_in=("scp_large" if number % 1_000 else "scp_small",),
             windows=tuple(
-                IndexedWindow(at * 5, at * 5 + 9, _unit(random))
+                IndexedWindow(at * 5, at * 5 + 9, unpack(pack(_unit(random))))
                 for at in range(1 + number % 3 // 2)
             ),
             tokens={
