@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 ROLES = ("reader", "writer", "admin")
 GRANTS = ("memory:read", "memory:write", "rules:approve", "admin")
-_MEMBERS_SHOWN = 100
-"""How many `describe_scope` names."""
-
 _FOR_AGENTS = ("memory:read", "memory:write")
 
 
@@ -43,7 +40,8 @@ def scope_parser(prog: str) -> argparse.ArgumentParser:
     """The command line about scopes."""
     options = parser(prog, "Who is in your scopes; zm status lists them.")
     actions = options.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _action(actions, "members", "who is in a scope, as what", "scope")
+    members = _action(actions, "members", "who is in a scope, as what", "scope")
+    members.add_argument("--cursor", help="go on behind a page, as it says")
     _action(actions, "team", "make a team", "name")
     _action(actions, "invite", "make a code that lets one person in", "scope", "role")
     _action(actions, "accept", "join the scope that a code invites into", "code")
@@ -108,8 +106,8 @@ def _print_members(described: "Mapping[str, Any]") -> None:
         owner = "owner" if member["person"] == described["owner"] else ""
         words = (member["person"], member["role"], owner, member["name"])
         print("  ".join(word for word in words if word))
-    if len(described["members"]) == _MEMBERS_SHOWN:
-        print(f"At most {_MEMBERS_SHOWN} are shown.")
+    if described.get("cursor"):
+        print(f"More: the same command with --cursor {described['cursor']}")
 
 
 def _action(actions: "Any", name: str, does: str, *needs: str) -> argparse.ArgumentParser:

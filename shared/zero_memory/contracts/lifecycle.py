@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints
 
 from zero_memory.contracts.kinds import LinkType
-from zero_memory.contracts.memory import ProjectHint, ScopeName, SessionState, ThreadToken
+from zero_memory.contracts.memory import Cursor, ProjectHint, ScopeName, SessionState, ThreadToken
 from zero_memory.contracts.model import (
     Arguments,
     Content,
@@ -192,7 +192,7 @@ class HistoryArguments(Arguments):
 
     memory_id: MemoryId
     limit: Annotated[int, Field(ge=1, le=200)] = 50
-    cursor: Annotated[str, StringConstraints(min_length=1, max_length=4_000)] | None = None
+    cursor: Cursor | None = None
     thread: ThreadToken | None = None
 
 

@@ -29,6 +29,7 @@ ProjectHint = Annotated[
     Hint,
     Field(description="Which project this is: git remote, repository root path, or name."),
 ]
+Cursor = Annotated[str, StringConstraints(min_length=1, max_length=4_000)]
 ThreadToken = Annotated[
     str,
     StringConstraints(min_length=1, max_length=100),
@@ -268,7 +269,7 @@ class ListArguments(Arguments):
     until: Annotated[str, StringConstraints(max_length=40)] | None = None
     entity: Name | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 20
-    cursor: Annotated[str, StringConstraints(min_length=1, max_length=4_000)] | None = None
+    cursor: Cursor | None = None
 
 
 class ListedMemory(Result):
@@ -295,9 +296,10 @@ class ListResult(Result):
 
 
 class DescribeScopeArguments(Arguments):
-    """What `describe_scope` takes."""
+    """What `describe_scope` takes; `cursor` goes on with the members of `scope`."""
 
     scope: ScopeName | None = None
+    cursor: Cursor | None = None
     project_hint: ProjectHint | None = None
     thread: ThreadToken | None = None
 
@@ -311,7 +313,10 @@ class ScopeMember(Result):
 
 
 class ScopeDescription(Result):
-    """A scope: what it is, who is in it, and what it holds."""
+    """A scope: what it is, who is in it, and what it holds.
+
+    `cursor` continues behind these members, None when they were the last.
+    """
 
     path: str
     id: str
@@ -320,6 +325,7 @@ class ScopeDescription(Result):
     owner: str
     created_at: str
     members: list[ScopeMember]
+    cursor: str | None = None
     counts: dict[str, str]
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from zero_memory.contracts.kinds import Kind
-from zero_memory.contracts.memory import ProjectHint, ScopeName, SessionState, ThreadToken
+from zero_memory.contracts.memory import Cursor, ProjectHint, ScopeName, SessionState, ThreadToken
 from zero_memory.contracts.model import Arguments, NoNul, Result
 
 MAX_IMPORTED = 50
@@ -87,7 +87,7 @@ class ExportArguments(Arguments):
         Field(description="inline: in the answer; file: larger pages, each behind a URL."),
     ] = "inline"
     limit: Annotated[int, Field(ge=1, le=MAX_EXPORTED)] = 100
-    cursor: Annotated[str, StringConstraints(min_length=1, max_length=4_000)] | None = None
+    cursor: Cursor | None = None
     thread: ThreadToken | None = None
 
 

@@ -518,6 +518,11 @@ def other_cursor(of: Stage) -> Answer:
     return of.ada.call("list_memories", cursor=CANARY)
 
 
+@case
+def members_of_no_scope(of: Stage) -> Answer:
+    return of.ada.call("describe_scope", cursor=CANARY)
+
+
 # ------------------------------------------------------------------ a memory's life
 
 
