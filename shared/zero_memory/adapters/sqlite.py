@@ -357,7 +357,6 @@ class SqliteTable:
 
     def _prepare(self) -> None:
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._path.parent.chmod(0o700)
         # SQLite gives the log and its index the mode of the file they belong to.
         os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
         self._path.chmod(0o600)

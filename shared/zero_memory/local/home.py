@@ -11,7 +11,6 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from zero_memory.local.files import write_atomically
-from zero_memory.places import TABLE_FILE
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import Table
 from zero_memory.scopes.identity import list_people, make_person, make_token
@@ -48,14 +47,13 @@ class CannotServe(Exception):
 def hold(home: Path) -> Generator[None]:
     """Make the folder (mode 0700) and hold it alone; the system lets go when the process ends.
 
-    Raises CannotServe, also for a folder of other files: nobody else could read those any more.
+    One that holds something keeps its mode, since that may be somebody else's. Raises CannotServe.
     """
     lock = FileLock(home / LOCK_FILE, mode=0o600, blocking=False)
     try:
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        there = {each.name for each in home.iterdir()}
-        if there and not there & {LOCK_FILE, PERSON_FILE, TABLE_FILE}:
-            raise CannotServe(f"{home} holds other files. Choose a new folder with --home.")
+        if not any(home.iterdir()):
+            home.chmod(0o700)
         lock.acquire()
     except Timeout as taken:
         raise CannotServe(_taken(home)) from taken

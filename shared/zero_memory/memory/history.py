@@ -57,7 +57,7 @@ def history(
 def cut_of(table: Table, rights: Rights, meta: Meta) -> int:
     """Which cut of a task a memory is: 1, and one more for each task before it.
 
-    Counts what the caller may see, among the 50 tasks next before it.
+    Counts what the caller may see of 50 memories at most: itself, and those next before it.
     """
     cuts, edge, room = 0, [meta], _VERSIONS_SHOWN
     while edge:

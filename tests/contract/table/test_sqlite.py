@@ -272,7 +272,6 @@ def test_views_are_as_new_as_the_table_by_default(sqlite_table: SqliteTable):
 
 
 def test_only_its_owner_may_read_folder_and_files(file: Path):
-    file.parent.mkdir(mode=0o755)
     table = SqliteTable(file)
     table.transact([Put(meta())])
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700

@@ -101,16 +101,22 @@ def test_the_home_is_private(service: Service) -> None:
     assert [path.name for path in service.home.iterdir() if mode(path) & 0o077] == []
 
 
-def test_a_folder_of_other_files_is_left_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "letter.txt").write_text("of somebody else's", encoding="utf-8")
+def test_a_folder_of_other_files_stays_open_to_who_reads_them(tmp_path: Path) -> None:
+    letter = tmp_path / "letter.txt"
+    letter.write_text("of somebody else's", encoding="utf-8")
     tmp_path.chmod(0o755)
 
-    refused = zm("serve", "--home", tmp_path, "--port", "0")
+    with running(tmp_path) as service:
+        assert mode(tmp_path) == 0o755
+        shown = [path for path in service.home.iterdir() if mode(path) & 0o077]
+        assert shown == [letter]
 
-    assert refused.returncode == 1
-    assert f"{tmp_path} holds other files. Choose a new folder" in refused.stderr
-    assert mode(tmp_path) == 0o755
-    assert [each.name for each in tmp_path.iterdir()] == ["letter.txt"]
+
+def test_a_folder_that_was_made_for_it_is_private(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+
+    with running(tmp_path):
+        assert mode(tmp_path) == 0o700
 
 
 def test_every_route_of_the_template_is_served_and_asks_who_calls(service: Service) -> None:
