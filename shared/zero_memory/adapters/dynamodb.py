@@ -270,7 +270,11 @@ def _untyped(typed: Mapping[str, Any]) -> Any:
 
 
 def _record_of(record: type[R], known: Mapping[str, str], item: Mapping[str, Any]) -> R:
-    return decode(record, known, {name: _untyped(typed) for name, typed in item.items()})
+    return decode(record, known, item, _attributes)
+
+
+def _attributes(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _untyped(typed) for name, typed in item.items()}
 
 
 def _condition(condition: Condition | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ field that is None is left out.
 """
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast, get_type_hints
 
 import msgspec
@@ -15,11 +15,13 @@ from zero_memory.adapters.schema import Address, Pattern, address_of, pattern_of
 from zero_memory.ports.table import (
     Action,
     AttributeIs,
+    DamagedRecord,
     Put,
     RevisionIs,
 )
 
 R = TypeVar("R")
+Stored = TypeVar("Stored")
 
 Value = str | int | bool | bytes | Sequence["Value"] | Mapping[str, "Value"]
 Attributes = dict[str, Value]
@@ -68,15 +70,24 @@ def encode(record: object) -> tuple[Address, Item]:
     return pattern.address(keys), Item(attributes, views)
 
 
-def decode(record: type[R], known: Mapping[str, str], attributes: Mapping[str, Any]) -> R:
-    """The record of an item, or of what a view shows of one; `known` are the fields of its keys.
+def decode(
+    record: type[R],
+    known: Mapping[str, str],
+    stored: Stored,
+    attributes_of: Callable[[Stored], Mapping[str, Any]],
+) -> R:
+    """The record of an item, or of what a view shows of one, as a home stores it.
 
-    Attributes that the record type does not have are passed over, as an index brings some.
+    `known` are the fields of its keys. Attributes that the record type does not have are passed
+    over, as an index brings some. Raises DamagedRecord.
     """
-    values: dict[str, Any] = {**attributes, **known}
-    for name, decoder in _packed(record).items():
-        values[name] = decoder.decode(values[name])
-    return msgspec.convert(values, record)
+    try:
+        values: dict[str, Any] = {**attributes_of(stored), **known}
+        for name, decoder in _packed(record).items():
+            values[name] = decoder.decode(values[name])
+        return msgspec.convert(values, record)
+    except (KeyError, TypeError, ValueError) as error:  # msgspec's own errors are ValueErrors
+        raise DamagedRecord(f"{record.__name__}: {type(error).__name__}") from error
 
 
 @functools.cache

@@ -447,7 +447,7 @@ class SqliteTable:
 
 
 def _record_of(record: type[R], known: Mapping[str, str], document: bytes) -> R:
-    return decode(record, known, msgspec.msgpack.decode(document))
+    return decode(record, known, document, msgspec.msgpack.decode)
 
 
 def _newest(connection: sqlite3.Connection) -> int:

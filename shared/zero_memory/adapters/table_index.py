@@ -1,7 +1,7 @@
 """Search without a search engine: exact, from the table's own search records, bounded."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
 
@@ -21,11 +21,7 @@ from zero_memory.ports.search_index import (
 from zero_memory.ports.table import Table, ref
 from zero_memory.retrieval.gather import alive
 from zero_memory.retrieval.lexical import Bm25, bm25_scorer
-from zero_memory.retrieval.reading import (
-    newest_search_records,
-    search_records,
-    unreadable_in_words,
-)
+from zero_memory.retrieval.reading import newest_search_records, search_records
 from zero_memory.retrieval.vectors import SCALE_BYTES, unpack_all
 from zero_memory.scopes.visibility import ReadSet, is_shared_into
 
@@ -37,22 +33,36 @@ _PAGE = 500
 class _Corpus(Struct, frozen=True):
     """What was read for a filter.
 
-    `kinds` has the kind of each memory that holds at the filter's moment; `complete` says whether
-    that is all there is, but for `unreadable` search records.
+    `unreadable` has the scopes of memories whose search records cannot be read. `kinds` has the
+    kind of each memory of either that holds at the filter's moment; `complete` says whether that is
+    all there is.
     """
 
     records: Sequence[SearchRecord]
+    unreadable: Mapping[str, str]
     complete: bool
-    unreadable: int
     kinds: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def read(self) -> int:
+        """How many search records were read, or could not be."""
+        return len(self.records) + len(self.unreadable)
 
     def held(self, where: SearchFilter) -> list[SearchRecord]:
         """The records that hold at the filter's moment, whatever their kinds."""
-        return [
-            record
-            for record in self.records
-            if record.memory_id in self.kinds and record.memory_id not in where.without
-        ]
+        return [each for each in self.records if self._is_held(each.memory_id, where)]
+
+    def wanted(self, where: SearchFilter, memory_ids: Iterable[str]) -> set[str]:
+        """Those among these that hold at the filter's moment and are of its kinds."""
+        return {
+            each
+            for each in memory_ids
+            if self._is_held(each, where)
+            and (where.kinds is None or self.kinds[each] in where.kinds)
+        }
+
+    def _is_held(self, memory_id: str, where: SearchFilter) -> bool:
+        return memory_id in self.kinds and memory_id not in where.without
 
 
 class TableIndex:
@@ -84,11 +94,8 @@ class TableIndex:
         """Score every memory of the filter."""
         corpus = self._corpus(where)
         held = corpus.held(where)
-        wanted = [
-            record
-            for record in held
-            if where.kinds is None or corpus.kinds[record.memory_id] in where.kinds
-        ]
+        wanted_ids = corpus.wanted(where, (record.memory_id for record in held))
+        wanted = [record for record in held if record.memory_id in wanted_ids]
         statistics = _statistics(held, tokens)
         comparable = [record for record in wanted if self._is_comparable(record)]
         nearest = _nearest(comparable, vector)
@@ -99,6 +106,7 @@ class TableIndex:
             lexical=tuple(match for match in matching if match.memory_id in chosen),
             statistics=statistics,
             incomplete=self._left_out(corpus, others=len(wanted) - len(comparable)),
+            unreadable=len(corpus.wanted(where, corpus.unreadable)),
         )
 
     def _is_comparable(self, record: SearchRecord) -> bool:
@@ -111,12 +119,9 @@ class TableIndex:
             left_out.append(f"more than {self._limit:,} memories, of which so many were searched")
         if others:
             left_out.append(
-                f"{others:,} memories were found by their words alone, as their vectors are of "
-                "another model: run zm admin reindex"
+                "memories found by their words alone, as their vectors are of another model: "
+                f"{others:,} (run zm admin reindex)"
             )
-        unreadable = unreadable_in_words(corpus.unreadable)
-        if unreadable:
-            left_out.append(unreadable)
         return "; ".join(left_out) or None
 
     def apply(self, documents: Sequence[IndexDocument]) -> None:
@@ -139,16 +144,19 @@ class TableIndex:
         shared = self._shared(where)
         reserved = min(len(shared), self._limit // (len(where.visible_in) + 1))
         corpus = self._newest(where.visible_in, self._limit - reserved)
-        kinds = self._kinds(where, corpus.records)
-        left = self._limit - len(corpus.records) - corpus.unreadable
-        read, unreadable = search_records(
-            self._table, {meta.memory_id: meta.scope for meta in shared[:left]}
-        )
+        scopes = {record.memory_id: record.scope for record in corpus.records}
+        kinds = self._kinds(where, {**scopes, **corpus.unreadable})
+        left = self._limit - corpus.read
+        shared_scopes = {meta.memory_id: meta.scope for meta in shared[:left]}
+        read, unreadable = search_records(self._table, shared_scopes)
         return _Corpus(
             records=[*corpus.records, *read],
-            kinds=kinds | {meta.memory_id: meta.kind for meta in shared[:left]},
+            unreadable={
+                **corpus.unreadable,
+                **{memory_id: shared_scopes[memory_id] for memory_id in unreadable},
+            },
             complete=corpus.complete and len(shared) <= left,
-            unreadable=corpus.unreadable + len(unreadable),
+            kinds=kinds | {meta.memory_id: meta.kind for meta in shared[:left]},
         )
 
     def _shared(self, where: SearchFilter) -> list[Meta]:
@@ -168,14 +176,14 @@ class TableIndex:
     def _newest(self, scopes: Sequence[str], limit: int) -> "_Corpus":
         """The newest of each scope, in equal shares as far as they have so many; without kinds."""
         records: list[SearchRecord] = []
-        unreadable = 0
+        unreadable: dict[str, str] = {}
         behind: dict[str, str | None] = dict.fromkeys(scopes)
-        while behind and (left := limit - len(records) - unreadable) > 0:
+        while behind and (left := limit - len(records) - len(unreadable)) > 0:
             share = min(max(1, left // len(behind)), _PAGE)
             for scope, after in list(behind.items())[:left]:
                 page, failed = newest_search_records(self._table, scope, after=after, limit=share)
                 records += page.records
-                unreadable += len(failed)
+                unreadable |= dict.fromkeys(failed, scope)
                 behind[scope] = page.next
                 if page.next is None:
                     del behind[scope]
@@ -183,20 +191,20 @@ class TableIndex:
             self._table.keys(SearchRecord, scope, after=after, limit=1, newest_first=True).records
             for scope, after in behind.items()
         )
-        return _Corpus(records, complete=not any(more), unreadable=unreadable)
+        return _Corpus(records, unreadable, complete=not any(more))
 
-    def _kinds(self, where: SearchFilter, records: Sequence[SearchRecord]) -> dict[str, str]:
-        """The kinds of those among these memories that hold at the filter's moment."""
+    def _kinds(self, where: SearchFilter, scopes: Mapping[str, str]) -> dict[str, str]:
+        """The kinds of those that hold at the filter's moment, of memories with their scopes."""
         if where.alive_at is not None:
-            metas = self._table.get_many([ref(Meta, each.memory_id) for each in records])
+            metas = self._table.get_many([ref(Meta, memory_id) for memory_id in scopes])
             return {
                 meta.memory_id: meta.kind
                 for meta in metas
                 if meta is not None and alive(meta, where.alive_at)
             }
         oldest: dict[str, str] = {}
-        for record in records:
-            oldest[record.scope] = min(record.memory_id, oldest.get(record.scope, record.memory_id))
+        for memory_id, scope in scopes.items():
+            oldest[scope] = min(memory_id, oldest.get(scope, memory_id))
         return {
             entry.memory_id: entry.kind
             for scope, since in oldest.items()

@@ -90,13 +90,15 @@ class CorpusStatistics(Struct, frozen=True):
 class SearchAnswer(Struct, frozen=True):
     """Both legs' candidates and the statistics to score the lexical ones by.
 
-    `incomplete` says what was left out of account, None when nothing was.
+    `incomplete` says what was left out of account, None when nothing was, but for so many memories
+    of the filter as are `unreadable`.
     """
 
     semantic: tuple[SemanticMatch, ...]
     lexical: tuple[LexicalMatch, ...]
     statistics: CorpusStatistics
     incomplete: str | None = None
+    unreadable: int = 0
 
 
 class IndexUnavailable(Exception):

@@ -34,6 +34,10 @@ class LimitExceeded(Exception):
     """A transaction or record past a limit of the table; nothing was changed."""
 
 
+class DamagedRecord(Exception):
+    """What is at an address cannot be read as a record of its type; the others can be."""
+
+
 class TableUnavailable(Exception):
     """The table did not answer within its time and retries; a write may have happened."""
 
@@ -109,7 +113,8 @@ class Table(Protocol):
     """One table. Safe to call from several threads and processes.
 
     Reads by key and of collections are consistent; those of views (a record type that the schema
-    declares as a secondary index) may be some writes old.
+    declares as a secondary index) may be some writes old. `get`, `get_many` and `query` raise
+    DamagedRecord as soon as one of their records is, and like `keys` TableUnavailable.
     """
 
     @property

@@ -18,7 +18,7 @@ from zero_memory.ports.search_index import (
     SemanticMatch,
 )
 from zero_memory.ports.table import Table
-from zero_memory.retrieval.reading import search_records, unreadable_in_words
+from zero_memory.retrieval.reading import search_records
 from zero_memory.retrieval.vectors import cosines
 from zero_memory.scopes.visibility import ReadSet, scope_filter
 
@@ -37,7 +37,7 @@ class Query(Struct, frozen=True):
 class Candidates(Struct, frozen=True):
     """What may answer a query: both legs' matches among memories that the caller may see.
 
-    `degraded` says why candidates may be missing, None when none can be.
+    `degraded` names every reason why candidates may be missing, None when none can be.
     """
 
     semantic: tuple[SemanticMatch, ...]
@@ -70,12 +70,12 @@ def gather(
         alive_at=alive_at,
         without=tuple(pending),
     )
-    degraded = "index_behind" if behind else None
+    unavailable: IndexUnavailable | None = None
     try:
         found = index.search(where, vector=query.vector, tokens=query.tokens, limit=limit)
     except IndexUnavailable as failure:
         found = SearchAnswer((), (), CorpusStatistics())
-        degraded = f"index_unavailable: {failure}"
+        unavailable = failure
     ids = [match.memory_id for match in (*found.semantic, *found.lexical)]
     metas = {
         memory_id: meta
@@ -85,10 +85,8 @@ def gather(
     fresh, unreadable = search_records(
         table, {each: metas[each].scope for each in pending if each in metas}
     )
-    incomplete = found.incomplete or unreadable_in_words(len(unreadable))
-    if incomplete is not None:
-        degraded = f"index_incomplete: {incomplete}"
-    matching = [each for each in fresh if kinds is None or metas[each.memory_id].kind in kinds]
+    wanted = {each for each in pending if each in metas and _is_of(metas[each], kinds)}
+    matching = [each for each in fresh if each.memory_id in wanted]
     return Candidates(
         semantic=(
             *(match for match in found.semantic if match.memory_id in metas),
@@ -100,7 +98,12 @@ def gather(
         ),
         statistics=_with_fresh(found.statistics, fresh, query),
         metas=metas,
-        degraded=degraded,
+        degraded=_degraded(
+            unavailable=unavailable,
+            incomplete=found.incomplete,
+            unreadable=found.unreadable + len(wanted.intersection(unreadable)),
+            behind=behind,
+        ),
     )
 
 
@@ -109,6 +112,26 @@ def alive(meta: Meta, at: int | None) -> bool:
     if at is None:
         return meta.live
     return any(each.start <= at and (each.end is None or at < each.end) for each in meta.alive)
+
+
+def _is_of(meta: Meta, kinds: frozenset[str] | None) -> bool:
+    return kinds is None or meta.kind in kinds
+
+
+def _degraded(
+    *, unavailable: IndexUnavailable | None, incomplete: str | None, unreadable: int, behind: bool
+) -> str | None:
+    """Every reason, the gravest first."""
+    reasons: list[str] = []
+    if unavailable is not None:
+        reasons.append(f"index_unavailable: {unavailable}")
+    if incomplete is not None:
+        reasons.append(f"index_incomplete: {incomplete}")
+    if unreadable:
+        reasons.append(f"index_incomplete: unreadable memories left out: {unreadable:,}")
+    if behind:
+        reasons.append("index_behind")
+    return "; ".join(each.removesuffix(".") for each in reasons) or None
 
 
 def _pending(table: Table, read_set: ReadSet) -> tuple[list[str], bool]:

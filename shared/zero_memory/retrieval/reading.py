@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from zero_memory.memory.model import SearchRecord
 from zero_memory.ports.search_index import IndexUnavailable
-from zero_memory.ports.table import Page, Table, TableUnavailable, ref
+from zero_memory.ports.table import DamagedRecord, Page, Table, TableUnavailable, ref
 
 R = TypeVar("R")
 
@@ -14,25 +14,30 @@ _log = logging.getLogger(__name__)
 
 
 def apart(
-    do: Callable[[Sequence[str]], Sequence[R]], memory_ids: Sequence[str]
+    do: Callable[[Sequence[str]], Sequence[R]],
+    memory_ids: Sequence[str],
+    *,
+    fault: type[Exception] = Exception,
 ) -> tuple[list[R], list[str]]:
     """What `do` makes of these memories, of either half of them where it fails on all at once.
 
-    And the ids of those that it fails on alone, whatever the failure is: they hold nobody up. `do`
-    must bear being repeated. Raises IndexUnavailable and TableUnavailable, which are no memory's
-    fault.
+    And the ids of those that it fails on alone: they hold nobody up. `do` must bear being repeated,
+    and is not asked for no memories. Raises what is no memory's `fault`: anything else, and always
+    IndexUnavailable and TableUnavailable.
     """
+    if not memory_ids:
+        return [], []
     try:
         return [*do(memory_ids)], []
     except (IndexUnavailable, TableUnavailable):
         raise
-    except Exception as failure:  # noqa: BLE001 - whatever a memory does, the others go on
+    except fault as failure:
         if len(memory_ids) == 1:
             _log.error("%s cannot be searched: %s", *memory_ids, type(failure).__name__)
             return [], list(memory_ids)
     middle = len(memory_ids) // 2
-    made, failed = apart(do, memory_ids[:middle])
-    more_made, more_failed = apart(do, memory_ids[middle:])
+    made, failed = apart(do, memory_ids[:middle], fault=fault)
+    more_made, more_failed = apart(do, memory_ids[middle:], fault=fault)
     return [*made, *more_made], [*failed, *more_failed]
 
 
@@ -46,7 +51,7 @@ def search_records(table: Table, scopes: Mapping[str, str]) -> tuple[list[Search
         found = table.get_many([ref(SearchRecord, scopes[each], each) for each in some])
         return [record for record in found if record is not None]
 
-    return apart(read, list(scopes)) if scopes else ([], [])
+    return apart(read, list(scopes), fault=DamagedRecord)
 
 
 def newest_search_records(
@@ -58,16 +63,8 @@ def newest_search_records(
     """
     try:
         return table.query(SearchRecord, scope, after=after, limit=limit, newest_first=True), []
-    except TableUnavailable:
-        raise
-    except Exception:  # noqa: BLE001 - one of them: which, they are asked one by one
+    except DamagedRecord:
+        # It does not say which one: they are asked one by one.
         keys = table.keys(SearchRecord, scope, after=after, limit=limit, newest_first=True)
     records, unreadable = search_records(table, dict.fromkeys(keys.records, scope))
     return Page(tuple(records), keys.next), unreadable
-
-
-def unreadable_in_words(count: int) -> str | None:
-    """What an answer says of memories that it leaves out; None of none."""
-    if count == 0:
-        return None
-    return f"{count:,} memories cannot be read and are left out"

@@ -3,22 +3,34 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from botocore.exceptions import ClientError
 
 from tests.contract.retrieval.conftest import Agent
 from zero_memory.contracts.errors import Refusal
 from zero_memory.contracts.memory import RecallArguments
 from zero_memory.memory.model import SearchRecord
-from zero_memory.ports.search_index import IndexUnavailable
-from zero_memory.ports.table import Put
+from zero_memory.ports.search_index import CorpusStatistics, IndexUnavailable, SearchAnswer
+from zero_memory.ports.table import Put, Ref, Table
 from zero_memory.tools import recall
 
 
 @pytest.fixture(params=["the indexer is stopped", "the indexer has caught up"])
 def caught_up(request: pytest.FixtureRequest) -> bool:
     return request.param == "the indexer has caught up"
+
+
+UNREADABLE = "index_incomplete: unreadable memories left out: 1"
+
+
+def damages(agent: Agent, memory_id: str) -> None:
+    """Make a memory's search record one that cannot be read."""
+    unreadable: Any = 7
+    agent.ports.table.transact(
+        [Put(SearchRecord(agent.meta(memory_id).scope, memory_id, unreadable))]
+    )
 
 
 def after_a_while(agent: Agent, *, caught_up: bool) -> None:
@@ -118,24 +130,85 @@ def test_what_was_written_next_to_a_good_answer_comes_before_what_was_not(
 
 def test_a_fresh_write_that_cannot_be_read_is_left_out_and_said(ada: Agent) -> None:
     odd, whole = [ada.remembers(f"The release train {number} leaves") for number in range(2)]
-    unreadable: Any = 7
-    ada.ports.table.transact([Put(SearchRecord(ada.meta(odd).scope, odd, unreadable))])
+    damages(ada, odd)
     found = ada.recalls("release train")
     assert [hit.id for hit in found.hits] == [whole]
-    said = "index_incomplete: 1 memories cannot be read and are left out"
-    assert (found.degraded, found.degraded_reason) == (True, said)
+    assert (found.degraded, found.degraded_reason) == (True, UNREADABLE)
+
+
+def test_what_cannot_be_read_degrades_no_answer_that_would_not_hold_it(ada: Agent) -> None:
+    decision = ada.remembers("We take the release train", kind="decision")
+    odd = ada.remembers("The release train leaves")
+    damages(ada, odd)
+    assert not ada.recalls("release train", kinds=["decision"]).degraded
+    ada.forgets(odd)
+    assert ada.finds("release train") == [decision]
+    assert not ada.recalls("release train").degraded
+
+
+def test_a_table_that_refuses_to_be_read_is_no_damaged_memory(ada: Agent) -> None:
+    """As without the right to read: nothing is left out, and nobody asks for each one alone."""
+    reads = 0
+
+    class Refusing:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(ada.ports.table, name)
+
+        def get_many(self, refs: Sequence[Ref[Any]]) -> list[Any]:
+            if not any(each.record is SearchRecord for each in refs):
+                return ada.ports.table.get_many(refs)
+            nonlocal reads
+            reads += 1
+            raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "BatchGetItem")
+
+    for number in range(5):
+        ada.remembers(f"The release train {number} leaves")
+    refused = replace(ada, ports=replace(ada.ports, table=cast("Table", Refusing())))
+    with pytest.raises(ClientError):
+        refused.recalls("release train")
+    assert reads == 1
+
+
+class Away:
+    """An index that does not answer."""
+
+    def search(self, *_: object, **__: object) -> Any:
+        raise IndexUnavailable("it is away")
+
+
+class Partial:
+    """An index that did not look at everything."""
+
+    def search(self, *_: object, **__: object) -> Any:
+        return SearchAnswer(
+            (), (), CorpusStatistics(), incomplete="The rest is away.", unreadable=2
+        )
 
 
 def test_an_unreachable_index_degrades_the_answer_and_says_why(ada: Agent) -> None:
-    class Away:
-        def search(self, *_: object, **__: object) -> Any:
-            raise IndexUnavailable("it is away")
-
     fresh = ada.remembers("The release train leaves on Thursday")
     cut_off = replace(ada, ports=replace(ada.ports, index=Away()))
     found = cut_off.recalls("release train")
     assert [hit.id for hit in found.hits] == [fresh]
     assert (found.degraded, found.degraded_reason) == (True, "index_unavailable: it is away")
+
+
+@pytest.mark.parametrize(
+    ("index", "said"),
+    [
+        (Away(), f"index_unavailable: it is away; {UNREADABLE}"),
+        (
+            Partial(),
+            "index_incomplete: The rest is away; index_incomplete: unreadable memories left out: 3",
+        ),
+    ],
+)
+def test_every_reason_for_which_memories_may_be_missing_is_said(
+    ada: Agent, index: Any, said: str
+) -> None:
+    damages(ada, ada.remembers("The release train leaves"))
+    harmed = replace(ada, ports=replace(ada.ports, index=index))
+    assert harmed.recalls("release train").degraded_reason == said
 
 
 def test_ids_answer_whole_memories_live_or_not_and_name_what_is_missing(

@@ -27,6 +27,7 @@ from zero_memory.ports.table import (
     Check,
     Condition,
     ConditionFailed,
+    DamagedRecord,
     Delete,
     LimitExceeded,
     Page,
@@ -87,6 +88,28 @@ def test_a_put_replaces_the_whole_record(table: Table):
     put(table, meta(checked_at=5, body=Body("words")))
     put(table, meta(revision=2))
     assert table.get(Meta, "mem_1") == meta(revision=2)
+
+
+WRONG: Any = ["of another type"]
+
+
+@pytest.mark.parametrize(
+    "damaged", [PendingMarker("scp_1", "mem_1", WRONG), SearchRecord("scp_1", "mem_1", WRONG)]
+)
+def test_a_damaged_record_is_told_from_a_missing_one_and_still_listed_and_removed(
+    table: Table, damaged: PendingMarker | SearchRecord
+):
+    record, at = type(damaged), ref(type(damaged), "scp_1", "mem_1")
+    put(table, damaged)
+    with pytest.raises(DamagedRecord):
+        table.get(record, "scp_1", "mem_1")
+    with pytest.raises(DamagedRecord):
+        table.get_many([at])
+    with pytest.raises(DamagedRecord):
+        table.query(record, "scp_1")
+    assert table.keys(record, "scp_1") == Page(("mem_1",), None)
+    table.transact([Delete(at)])
+    assert table.get(record, "scp_1", "mem_1") is None
 
 
 def test_a_delete_removes_and_may_be_repeated(table: Table):

@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,11 +15,12 @@ from tests.contract.search_index.documents import NORTH
 from tests.records import meta
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.adapters.table_index import TableIndex
-from zero_memory.memory.model import Passage, SearchRecord, SharedMemory, StoredWindow
+from zero_memory.memory.model import Interval, Passage, SearchRecord, SharedMemory, StoredWindow
 from zero_memory.ports.search_index import SearchAnswer, SearchFilter
 from zero_memory.ports.table import Put, Table
 from zero_memory.retrieval.vectors import pack
 
+UNREADABLE: Any = 7
 PASSAGE = Passage("model@1", (StoredWindow(0, 9, pack(NORTH)),), {"cache": 1})
 
 
@@ -35,14 +37,19 @@ def holding(sizes: Sequence[int]) -> Generator[Table]:
         yield table
 
 
-def put(table: Table, scope: str, memory_id: str, *, shared_to: tuple[str, ...] = ()) -> None:
+def put(table: Table, scope: str, memory_id: str, **fields: Any) -> None:
+    made = meta(memory_id, scope=scope, **{"timeline": "knowledge", **fields})
     table.transact(
         [
-            Put(meta(memory_id, scope=scope, timeline="knowledge", shared_to=shared_to)),
+            Put(made),
             Put(SearchRecord(scope, memory_id, PASSAGE)),
-            *(Put(SharedMemory(each, memory_id)) for each in shared_to),
+            *(Put(SharedMemory(each, memory_id)) for each in made.shared_to),
         ]
     )
+
+
+def damage(table: Table, scope: str, memory_id: str) -> None:
+    table.transact([Put(SearchRecord(scope, memory_id, UNREADABLE))])
 
 
 def searched(table: Table, limit: int, scopes: Sequence[str]) -> SearchAnswer:
@@ -79,9 +86,6 @@ def test_what_is_shared_has_a_share_beside_a_large_scope() -> None:
         assert answer.incomplete is not None
 
 
-UNREADABLE: Any = 7
-
-
 @settings(max_examples=30, deadline=None)
 @given(
     size=st.integers(1, 9),
@@ -99,11 +103,38 @@ def test_what_cannot_be_read_is_left_out_and_counted_and_holds_nobody_up(
         if shared_is_damaged:
             odd["mem_shared"] = "scp_9"
         for memory_id, scope in odd.items():
-            table.transact([Put(SearchRecord(scope, memory_id, UNREADABLE))])
+            damage(table, scope, memory_id)
         answer = searched(table, limit, where.visible_in)
         counted = TableIndex(table, limit=limit).facets(where)
     whole = {*(f"mem_0_{number:03}" for number in range(size)), "mem_shared"} - odd.keys()
     assert set(ids(answer)) == whole
     assert answer.statistics.documents == sum(counted.values()) == len(whole)
-    said = f"{len(odd)} memories cannot be read and are left out" if odd else None
-    assert answer.incomplete == said
+    assert (answer.unreadable, answer.incomplete) == (len(odd), None)
+
+
+GONE = Interval(1, 5)
+"""When a memory was live that is not any more."""
+
+
+@pytest.mark.parametrize(
+    ("where", "counted"),
+    [
+        (SearchFilter(("scp_0",)), 2),
+        (SearchFilter(("scp_0",), kinds=("fact",)), 1),
+        (SearchFilter(("scp_0",), without=("mem_fact",)), 1),
+        (SearchFilter(("scp_0",), alive_at=4), 3),
+        (SearchFilter(("scp_0",), alive_at=4, kinds=("decision",)), 1),
+    ],
+)
+def test_of_what_cannot_be_read_only_what_a_query_asks_for_is_counted(
+    where: SearchFilter, counted: int
+) -> None:
+    with holding([1]) as table:
+        put(table, "scp_0", "mem_fact")
+        put(table, "scp_0", "mem_decision", kind="decision")
+        put(table, "scp_0", "mem_gone", alive=(GONE,), timeline=None)
+        for each in ("mem_fact", "mem_decision", "mem_gone"):
+            damage(table, "scp_0", each)
+        index = TableIndex(table, limit=9)
+        answer = index.search(where, vector=NORTH, tokens=["cache"], limit=9)
+    assert (answer.unreadable, answer.incomplete) == (counted, None)
