@@ -132,13 +132,16 @@ def _connected(host: str, port: int, deadline: _Deadline) -> socket.socket:
         raise WireError("the URL names no host that there could be") from None
     failed = OSError("the host's name has no address")
     for tried, (family, kind, protocol, _, address) in enumerate(addresses):
-        connection = socket.socket(family, kind, protocol)
+        connection: socket.socket | None = None
         try:
+            # The system may be without this family of addresses.
+            connection = socket.socket(family, kind, protocol)
             # One that is silent leaves the others their share.
             connection.settimeout(deadline.left_s() / (len(addresses) - tried))
             connection.connect(address)
         except OSError as error:
-            connection.close()
+            if connection is not None:
+                connection.close()
             failed = error
         else:
             return connection

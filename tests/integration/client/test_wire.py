@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from unittest.mock import Mock
 
 import pytest
 
@@ -151,6 +152,18 @@ def test_a_port_that_refuses_is_the_systems_error() -> None:
         port = taken.getsockname()[1]
     with pytest.raises(OSError, match="refused"):
         post(f"http://127.0.0.1:{port}/", {}, b"{}")
+
+
+def test_an_address_of_a_family_that_the_system_is_without_leaves_the_next_one_its_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        known = (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", taken.getsockname())
+    unknown = (1_000, *known[1:])
+    monkeypatch.setattr("socket.getaddrinfo", Mock(return_value=[unknown, known]))
+
+    with pytest.raises(OSError, match="refused"):
+        post("http://localhost/", {}, b"{}")
 
 
 def test_an_address_of_ipv6_is_taken_out_of_its_brackets() -> None:
