@@ -67,6 +67,8 @@ def restore(arguments: Sequence[str]) -> int:
         print(f"{done if result['changed'] else 'Nothing to restore'}: {result['id']} is {state}")
         for ended in result.get("also_ended", ()):
             print(f"  {ended}, which stood in its place, ended")
+        for restored in result.get("also_restored", ()):
+            print(f"  {restored}, which stood in its place, holds again")
     return 0
 
 

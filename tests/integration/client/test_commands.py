@@ -143,6 +143,10 @@ def test_a_loop_is_closed_with_its_outcome_and_opened_again(
     (memory,) = tell("recall", outcome)["memories"]
     assert (memory["content"], memory["kind"]) == ("The hinge is oiled.", "fact")
     assert tell("restore", loop)["also_ended"] == [outcome]
+    (undone, *_) = tell("history", loop)["audit"]
+    again = zm("restore", loop, "--audit", undone["audit_id"], environment=service.environment)
+    assert f"{outcome}, which stood in its place, holds again" in again.stdout
+    tell("restore", loop)
     listed = [
         each["id"] for each in tell("list", "--kind", "task", "--scope", "personal")["memories"]
     ]
