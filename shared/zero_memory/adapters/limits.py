@@ -8,9 +8,8 @@ from collections.abc import Sequence
 
 from zero_memory.adapters.items import Item, Step, Value
 from zero_memory.adapters.schema import Address
-from zero_memory.ports.table import LimitExceeded
+from zero_memory.ports.table import MAX_ACTIONS, LimitExceeded
 
-MAX_ACTIONS = 100
 MAX_ITEM_BYTES = 400 * 1024
 MAX_TRANSACTION_BYTES = 4 * 1024 * 1024
 _CONTAINER_BYTES = 3

@@ -39,7 +39,7 @@ from zero_memory.memory.model import (
     TimelineEntry,
     Wording,
 )
-from zero_memory.ports.table import LimitExceeded
+from zero_memory.ports.table import MAX_PAGE, LimitExceeded
 from zero_memory.scopes.model import (
     Attachment,
     Invitation,
@@ -60,7 +60,6 @@ EXPIRY = "expires_at"
 """The attribute by which the table removes an item: seconds since the epoch."""
 
 SHARDS = 8
-MAX_PAGE = 1_000
 PK_BYTES = 2_048
 SK_BYTES = 1_024
 _LAST = "\U0010ffff"  # sorts behind every other character
@@ -129,7 +128,9 @@ class Template:
         return key
 
     def shard(self, number: int) -> str:
-        """The key of one shard of a sharded template."""
+        """The key of one shard of a sharded template. Raises ValueError for none of them."""
+        if number not in range(SHARDS):
+            raise ValueError(f"there are {SHARDS} shards, from 0 on")
         return f"{self._pieces[0].literal}{number}"
 
     def values(self, key: str) -> dict[str, str]:
@@ -340,7 +341,10 @@ def span_of(
     until: str | None,
     limit: int,
 ) -> Span:
-    """The stretch of keys that a query reads, from the port's own parameters."""
+    """The stretch of keys that a query reads, from the port's own parameters.
+
+    Raises ValueError for what they can't be, as for an `after` that no page of the query gave.
+    """
     if not 1 <= limit <= MAX_PAGE:
         raise ValueError(f"a page has 1 to {MAX_PAGE:,} records, not {limit}")
     pattern = pattern_of(record)
@@ -348,13 +352,24 @@ def span_of(
         shard, _, sk = (after or "0:").partition(":")
         lower, upper = pattern.sort.between(parts, since, until)
         pk = pattern.partition.shard(int(shard))
-        return Span(pattern, {}, pk, lower, upper, sk or None, int(shard))
+        return _begun(Span(pattern, {}, pk, lower, upper, sk or None, int(shard)))
     leading = len(pattern.partition.fields)
     if len(parts) < leading:
         raise ValueError(f"{record.__name__} is queried by {pattern.partition.fields} at least")
     known = dict(zip(pattern.partition.fields, parts, strict=False))
     lower, upper = pattern.sort.between(parts[leading:], since, until)
-    return Span(pattern, known, pattern.partition.key(known), lower, upper, after)
+    return _begun(Span(pattern, known, pattern.partition.key(known), lower, upper, after))
+
+
+def _begun(span: Span) -> Span:
+    """The same, when a record of it could be where it goes on."""
+    if span.after is None:
+        return span
+    span.fields(span.after)
+    within = span.lower <= span.after <= span.upper
+    if not within or len(span.after.encode()) > SK_BYTES:
+        raise ValueError("a page goes on only behind another one of its query")
+    return span
 
 
 def memory_of(pk: str) -> str | None:

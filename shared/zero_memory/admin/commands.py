@@ -17,7 +17,6 @@ from typing import Any
 from msgspec.structs import asdict
 
 from zero_memory.adapters.local_index import LocalIndex
-from zero_memory.adapters.schema import MAX_PAGE
 from zero_memory.adapters.sqlite import DamagedFile, NewerSchema, SqliteTable
 from zero_memory.client.arguments import parser, path_of
 from zero_memory.client.failure import USAGE, Failure
@@ -27,7 +26,7 @@ from zero_memory.contracts.people import PERSON_ID
 from zero_memory.memory.guard import refuse_secrets
 from zero_memory.places import TABLE_FILE, home_folder
 from zero_memory.ports.search_index import IndexUnavailable
-from zero_memory.ports.table import Table, TableUnavailable
+from zero_memory.ports.table import MAX_PAGE, Table, TableUnavailable
 from zero_memory.retrieval.reindexing import Progress, rebuild, reindex
 from zero_memory.runtime.arguments import parse_arguments
 from zero_memory.runtime.bootstrap import Composition

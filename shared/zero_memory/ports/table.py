@@ -144,7 +144,8 @@ class Table(Protocol):
 
         `parts` names the partition and may go on into the sort key. Ordered by the sort key.
         `since` and `until` bound the next key part, both inclusive. `limit` is 1 to `MAX_PAGE`; a
-        page may be shorter than it and still have a `next`.
+        page may be shorter than it and still have a `next`. `after` is the `next` of a page of the
+        same query. Raises ValueError for a limit, or an `after`, that is none.
         """
         ...
 

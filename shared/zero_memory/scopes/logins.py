@@ -65,7 +65,7 @@ def sign_in(
     if not grants:
         raise _refused()
     person = _person(table, claims.issuer, claims.subject)
-    if person is None and sign_up and table.get(Login, claims.issuer, claims.subject) is None:
+    if person is None and sign_up and _login(table, claims.issuer, claims.subject) is None:
         _make(table, clock, claims)
         person = _person(table, claims.issuer, claims.subject)
     if person is None or person.disabled:
@@ -95,7 +95,7 @@ def link_login(table: Table, person: str, issuer: str, subject: str) -> None:
     try:
         table.transact([Check(ref(Person, person), Present()), *_linked(person, issuer, subject)])
     except ConditionFailed as failed:
-        known = table.get(Login, issuer, subject)
+        known = _login(table, issuer, subject)
         if known is None:
             raise not_found("There is no such person; zm admin people lists them.") from failed
         if known.person != person:
@@ -106,7 +106,7 @@ def link_login(table: Table, person: str, issuer: str, subject: str) -> None:
 
 def unlink_login(table: Table, person: str, issuer: str, subject: str) -> None:
     """End that a subject signs in as this person; the next request fails. Raises not_found."""
-    known = table.get(Login, issuer, subject)
+    known = _login(table, issuer, subject)
     if known is None or known.person != person:
         raise not_found("This person has no such sign-in; check issuer and subject.")
     table.transact(
@@ -116,7 +116,7 @@ def unlink_login(table: Table, person: str, issuer: str, subject: str) -> None:
 
 def find_login(table: Table, issuer: str, subject: str) -> Person:
     """Whom an issuer's subject signs in as. Raises not_found."""
-    person = _person(table, issuer, subject) if issuer and subject else None
+    person = _person(table, issuer, subject)
     if person is None:
         raise not_found("Nobody signs in so: check issuer and subject, or link them to a person.")
     return person
@@ -139,8 +139,15 @@ def _refused() -> Refusal:
 
 
 def _person(table: Table, issuer: str, subject: str) -> Person | None:
-    login = table.get(Login, issuer, subject)
+    login = _login(table, issuer, subject)
     return login and table.get(Person, login.person)
+
+
+def _login(table: Table, issuer: str, subject: str) -> Login | None:
+    """How an issuer's subject signs in; None, too, for words that can be neither's."""
+    if not issuer or not subject or not f"{issuer}{subject}".isprintable():
+        return None
+    return table.get(Login, issuer, subject)
 
 
 def _make(table: Table, clock: Clock, claims: Claims) -> None:

@@ -377,6 +377,24 @@ def test_a_page_has_one_to_a_thousand_records(table: Table, limit: int):
         table.query(PendingMarker, "scp_1", limit=limit)
 
 
+@pytest.mark.parametrize(
+    "after",
+    ["", "x", "P#", "R#mem_001", "P#mem_000", "P#mem_003", "P#mem_001#x", "P#mem_001\udcff"],
+)
+def test_a_page_goes_on_only_behind_another_one_of_its_query(table: Table, after: str):
+    put(table, *markers(4))
+    with pytest.raises(ValueError, match=r"query|key|surrogates"):
+        table.query(PendingMarker, "scp_1", after=after, since="mem_001", until="mem_002")
+
+
+@pytest.mark.parametrize(
+    "after", ["x", "8:", "-1:", "0:x", "0:P#p_1", "0:S#" + 2_000 * "x", "9" * 5_000]
+)
+def test_a_page_of_a_directory_goes_on_only_in_one_of_its_parts(table: Table, after: str):
+    with pytest.raises(ValueError, match=r"query|key|shards|int"):
+        table.query(Scope, after=after)
+
+
 # ------------------------------------------------------------------ views
 
 

@@ -195,10 +195,19 @@ def test_whom_somebody_signs_in_as_is_found_by_issuer_and_subject(
 
     run("link", person, ISSUER, "sub-1")
     assert run("find", ISSUER, "sub-1") == f"{person}\n"
-    for issuer, subject in ((ISSUER, "sub-2"), (f"{ISSUER}x", "sub-1"), ("", ""), (ISSUER, "")):
+    for issuer, subject in ((ISSUER, "sub-2"), (f"{ISSUER}x", "sub-1")):
         assert "Nobody signs in so" in str(refused(home, "find", issuer, subject))
     run("unlink", person, ISSUER, "sub-1")
     assert "Nobody signs in so" in str(refused(home, "find", ISSUER, "sub-1"))
+
+
+@pytest.mark.parametrize(
+    ("issuer", "subject"),
+    [("", ""), ("", "sub-1"), (ISSUER, ""), ("\udcff", "x"), (ISSUER, "\udcff")],
+)
+def test_what_can_be_no_sign_in_is_none(home: Path, person: str, issuer: str, subject: str) -> None:
+    for words in (["find"], ["unlink", person]):
+        assert "check issuer and subject" in str(refused(home, *words, issuer, subject))
 
 
 @pytest.mark.parametrize(
@@ -258,3 +267,5 @@ def test_a_table_in_the_cloud_is_administered_without_a_function(
     assert capsys.readouterr().out.startswith("zmt_")
     assert commands.main(["--table", "memories", "people"]) == 0
     assert capsys.readouterr().out.split() == [person, "Ada"]
+    with pytest.raises(Failure, match="--after takes"):
+        commands.main(["--table", "memories", "people", "--after", "0:x"])
