@@ -10,15 +10,16 @@ def write_atomically(path: Path, text: str) -> None:
 
     Raises OSError, which names the file that could not be written.
     """
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException as failure:
-        Path(name).unlink(missing_ok=True)
-        if isinstance(failure, OSError):
-            raise OSError(failure.errno, failure.strerror, str(path)) from failure
-        raise
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as failure:
+        raise OSError(failure.errno, failure.strerror, str(path)) from failure
