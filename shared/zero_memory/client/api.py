@@ -15,7 +15,8 @@ if TYPE_CHECKING:  # typing alone takes a bare Python half as long again
 _OK, _UNAUTHORIZED = 200, 401
 _REDIRECTS = range(300, 400)
 _SERVER_ERRORS = range(500, 600)
-_FOR_NOW = {408, 413, 429}
+_FOR_NOW = {408, 429}
+_TOO_LONG = 413
 
 ANSWERS = {
     "close_loop": {"id", "changed"},
@@ -87,6 +88,8 @@ def failure_of(connection: Connection, answer: Answer) -> Failure:
     message = error.get("message") if error else None
     if isinstance(message, str):
         return Failure(f"{message} {connection.renewal}" if status == _UNAUTHORIZED else message)
+    if status == _TOO_LONG:
+        return Failure(f"This is too long for one call to {connection.url}. Send less at once.")
     if status in _SERVER_ERRORS or status in _FOR_NOW:
         return Failure(f"The service at {connection.url} answered HTTP {status}. Try again later.")
     elsewhere = _origin(answer.headers.get("location", "")) if status in _REDIRECTS else ""

@@ -161,6 +161,14 @@ def test_a_service_that_is_away_for_now_is_no_wrong_url(tmp_path: Path) -> None:
     assert (failed.returncode, failed.stderr) == (1, told)
 
 
+def test_what_is_too_long_for_a_gateway_is_not_to_be_sent_again(tmp_path: Path) -> None:
+    with answering(b"413 Content Too Large\r\n" + HTML) as url:
+        failed = run(url, ["recall", "x"], tmp_path)
+
+    told = f"zm: This is too long for one call to {url}. Send less at once.\n"
+    assert (failed.returncode, failed.stderr) == (1, told)
+
+
 def test_what_tells_an_answer_stands_in_every_answer_of_its_tool() -> None:
     tools = {tool.name: tool.output for tool in (*TOOLS, *PEOPLES_TOOLS)}
 
