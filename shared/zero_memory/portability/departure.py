@@ -96,7 +96,7 @@ def depart(
             leave(table, access, membership.path)
     private = [each for each in owned if each.kind in _PRIVATE]
     for membership in owned:
-        delete_all(table, list(_beside_memories(table, membership.scope)))
+        delete_all(table, _beside_memories(table, membership.scope))
         if membership not in private and not _remove_scope(table, membership):
             return _unfinished(table, owned, erased)
     ledger = every(table, ImportEntry, access.person)
@@ -191,11 +191,11 @@ def remove_person(table: Table, person: str, memory: TokenMemory = PROCESS_MEMOR
     private = [each for each in access_of(table, person).memberships if each.kind in _PRIVATE]
     if any(table.keys(SearchRecord, each.scope, limit=1).records for each in private):
         raise conflict("Something was written while the account was deleted; repeat this call.")
-    logins = list(every(table, PersonLogin, person))
-    delete_all(table, [at for each in logins for at in _of_login(each)])
+    logins = every(table, PersonLogin, person)
+    delete_all(table, (at for each in logins for at in _of_login(each)))
     tokens = [each.public_id for each in every(table, PersonToken, person)]
     first, last = tokens[:-_TOKENS_AT_ONCE], tokens[-_TOKENS_AT_ONCE:]
-    delete_all(table, list(_of_tokens(person, first)))
+    delete_all(table, _of_tokens(person, first))
     scopes = table.get_many([ref(Scope, each.scope) for each in private])
     table.transact(
         [
