@@ -5,11 +5,12 @@ import io
 import os
 import re
 import zipfile
+from contextlib import suppress
 
 from zero_memory.client.arguments import path_of, print_json
 from zero_memory.client.connection import Connection, find_connection
 from zero_memory.client.failure import Failure
-from zero_memory.client.files import replacing
+from zero_memory.client.files import abandoned, replacing
 from zero_memory.client.transfer import Progress, call, fetch
 
 TYPE_CHECKING = False
@@ -47,6 +48,7 @@ def main(arguments: "Sequence[str]") -> int:
         counts = _write_lines(os.path.join(folder, _LINES), files)
     else:
         counts = _write_tree(folder, files)
+    _remove_drafts(folder)
     if chosen.json:
         print_json(counts)
     else:
@@ -140,3 +142,13 @@ def _remove_former(folder: str, written: dict[str, str]) -> None:
             path = os.path.join(below, name)
             if ours is not None and written.get(ours[1], path) != path:
                 os.remove(path)
+
+
+def _remove_drafts(folder: str) -> None:
+    """Remove what exports that were killed had begun to write."""
+    for below, _, names in os.walk(folder):
+        for name in names:
+            meant = abandoned(name)
+            if meant is not None and (meant == _LINES or _OURS.fullmatch(meant)):
+                with suppress(FileNotFoundError, PermissionError):
+                    os.remove(os.path.join(below, name))

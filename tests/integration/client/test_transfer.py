@@ -170,6 +170,30 @@ def test_an_export_that_fails_leaves_nothing_half_written(tmp_path: Path) -> Non
     assert (failed.returncode, list(tmp_path.iterdir())) == (3, [])
 
 
+@pytest.mark.parametrize("form", ["markdown", "jsonl"])
+def test_an_export_removes_what_a_killed_one_had_begun(
+    service: Service, tmp_path: Path, form: str
+) -> None:
+    killed = subprocess.Popen([ZM, "--help"], stdout=subprocess.DEVNULL)
+    killed.wait(60)
+    (tmp_path / "fact").mkdir()
+    drafts = [
+        tmp_path / f"memories.jsonl.{killed.pid}.part",
+        tmp_path / "fact" / f"words-mem_{'0' * 26}.md.{killed.pid}.part",
+    ]
+    others = [
+        tmp_path / f"memories.jsonl.{os.getpid()}.part",
+        tmp_path / f"film.{killed.pid}.part",
+    ]
+    for path in (*drafts, *others):
+        path.write_text("Half a", encoding="utf-8")
+
+    done = zm("export", str(tmp_path), "--format", form, environment=service.environment)
+
+    assert done.returncode == 0, done.stderr
+    assert [path.exists() for path in (*drafts, *others)] == [False, False, True, True]
+
+
 def test_a_file_too_long_for_a_call_goes_by_upload(service: Service, tmp_path: Path) -> None:
     rules = "Always say the same thing again.\n" * 30_000
     text = f"Short.\n<!-- zero-memory:rules -->\n{rules}<!-- /zero-memory:rules -->\n"
