@@ -373,23 +373,45 @@ def test_a_folder_that_cannot_be_used_is_named_in_words(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("kilobytes", [64, 124])
-def test_a_full_disk_is_told_with_the_home_that_is_on_it(tmp_path: Path, kilobytes: int) -> None:
+def serve_on_a_small_disk(
+    folder: Path, options: str, fill: str = ":"
+) -> subprocess.CompletedProcess[str]:
+    """What becomes of a service whose home is on a disk mounted so, after the command `fill`."""
+    if shutil.which("unshare") is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)("unshare is not installed")
     small = ["unshare", "--map-root-user", "--mount", "sh", "-c"]
-    mount = f"mount -t tmpfs -o size={kilobytes}k none '{tmp_path}'"
-    if shutil.which("unshare") is None or subprocess.run([*small, mount], check=False).returncode:
+    mount = f"mount -t tmpfs -o {options} none '{folder}'"
+    if subprocess.run([*small, mount], check=False).returncode:
         pytest.skip("this system lets nobody make a small disk")
-    home = tmp_path / "home"
-
-    failed = subprocess.run(
-        [*small, f"{mount} && '{ZM}' serve --home '{home}' --port 0 --json"],
+    return subprocess.run(
+        [*small, f"{mount} && {fill}; '{ZM}' serve --home '{folder}/home' --port 0 --json"],
         capture_output=True,
         encoding="utf-8",
         timeout=60,
         check=False,
     )
 
+
+def test_a_full_disk_is_told_with_the_home_that_is_on_it(tmp_path: Path) -> None:
+    fill = f"cat /dev/zero >'{tmp_path}/filler' 2>/dev/null"
+
+    failed = serve_on_a_small_disk(tmp_path, "size=1m", fill)
+
     assert (failed.returncode, failed.stdout) == (1, "")
-    assert failed.stderr.startswith(f"zm: {home}")
-    assert " full" in failed.stderr or "No space left" in failed.stderr
+    assert failed.stderr.startswith(f"zm: {tmp_path / 'home'} can't be used")
+    assert " full" in failed.stderr
     assert "Traceback" not in failed.stderr
+
+
+def test_a_disk_without_room_for_one_more_file_is_told_with_that_file(tmp_path: Path) -> None:
+    file = tmp_path / "home" / "person.json"
+    told = ""
+    room = 1  # the disk's own folder
+    while f"{file}: No space left" not in told:
+        room += 1
+        failed = serve_on_a_small_disk(tmp_path, f"size=64m,nr_inodes={room}")
+        told = failed.stderr
+
+        assert (failed.returncode, failed.stdout) == (1, "")
+        assert told.startswith(f"zm: {file.parent}")
+        assert "Traceback" not in told
