@@ -158,7 +158,7 @@ def test_exports_into_one_folder_at_once_leave_it_whole(service: Service, tmp_pa
 
     assert [export.wait(60) for export in exports] == [0] * 4
     (file,) = folder.iterdir()
-    lines = [json.loads(line)["id"] for line in file.read_text("utf-8").splitlines()]
+    lines = [json.loads(line)["id"] for line in file.read_bytes().splitlines()]
     assert len(lines) == len(set(lines)) >= 20
 
 
