@@ -9,7 +9,20 @@ from typing import Literal
 
 from tests.relay import HUNG_UP, Answer, Ask, Relay, Request, serving
 
-Fault = Literal["throttled", "slow", "hung up", "timed out", "a shard failed", "cut off"] | None
+Fault = (
+    Literal[
+        "throttled",
+        "slow",
+        "hung up",
+        "timed out",
+        "a shard failed",
+        "cut off",
+        "throttled at first",
+        "done, but hung up at first",
+    ]
+    | None
+)
+"""At first: the first time that something is asked of a path."""
 SLOW_S = 30
 
 
@@ -21,10 +34,17 @@ class FaultyNode(Relay):
         self.fault: Fault = None
         self.meddle = self._fail
         self.closing = threading.Event()
+        self._asked: set[tuple[str, str]] = set()
 
     def _fail(self, request: Request, ask: Ask) -> Answer | None:
         fault = self.fault
-        if fault == "throttled":
+        asked = (request.method, request.path.partition("?")[0])
+        first = asked not in self._asked
+        self._asked.add(asked)
+        if fault == "done, but hung up at first" and first:
+            ask(request)
+            return HUNG_UP
+        if fault == "throttled" or (fault == "throttled at first" and first):
             body = b'{"error": {"type": "rejected_execution_exception"}, "status": 429}'
             return Answer(429, [("content-type", "application/json")], body)
         if fault == "slow":

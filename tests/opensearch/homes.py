@@ -30,6 +30,15 @@ def built(index: OpenSearchIndex) -> OpenSearchIndex:
         return index
 
 
+def left_behind(client: OpenSearch, index: OpenSearchIndex) -> None:
+    """Leave what a process does that is killed while it builds the index anew."""
+    body: dict[str, Any] = {
+        "aliases": {f"{index.name}-building": {}},
+        "mappings": {"_meta": index.made_of},
+    }
+    client.indices.create(index=f"{index.name}-killed", body=body)
+
+
 def warm_up(client: OpenSearch) -> None:
     """Ask a new node once, without haste: the first of each request takes it seconds."""
     vector = np.array([1, 0], np.float32)

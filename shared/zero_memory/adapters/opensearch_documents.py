@@ -33,9 +33,6 @@ _DECIMALS = 6
 """Of the numbers that the engine chooses candidates by; all the digits are twice the JSON."""
 
 
-# What is stored
-
-
 def index_settings(bm25: Bm25) -> Json:
     """One shard: up to a few million memories, and every word is counted in one place."""
     weight, share = bm25.saturation, bm25.length_weight

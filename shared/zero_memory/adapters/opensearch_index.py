@@ -80,7 +80,7 @@ _KNOWN_S = 60.0
 
 _BUILD_S = 300.0
 """For a bulk of an index that is being built, or its last refresh: the engine may be merging
-graphs, and nobody waits but an operator."""
+graphs."""
 
 
 class _Index(Struct, frozen=True):
@@ -98,7 +98,8 @@ class OpenSearchIndex:
     The index is made at the first write, and is not complete then. It says in its mapping which
     model its vectors are of; a change of `model` or `dimensions` asks for a reindex, at each call.
     A search ends within `search_s` seconds and a write of one bulk within `write_s`, retries
-    included.
+    included; one of the writer that `replacing` yields has minutes, as nobody waits but an
+    operator.
     """
 
     def __init__(
@@ -195,10 +196,11 @@ class OpenSearchIndex:
         would make a small one, with a graph of its own that a merge makes anew.
         """
         with available():
-            left = self._aliases(time.monotonic() + self._write_s).get(self._building)
+            ends = time.monotonic() + self._write_s
+            left = self._aliases(ends).get(self._building)
             if left is not None:
-                self._client.indices.delete(index=left.name)
-            made = self._create(self._building, token_hex(8), {"refresh_interval": "-1"})
+                self._drop(left.name, ends)
+            made = self._create(self._building, token_hex(8), ends, {"refresh_interval": "-1"})
         anew = Target(self._building, refresh=False, may_be_gone=True)
         try:
             yield _NewIndex(
@@ -206,22 +208,13 @@ class OpenSearchIndex:
             )
         except BaseException:
             with available():
-                self._client.indices.delete(index=made, params={"ignore_unavailable": "true"})
+                self._drop(made, time.monotonic() + self._write_s)
             raise
         with available():
-            self._client.indices.put_settings(
-                index=made, body={"index": {"refresh_interval": None}}
-            )
-            self._client.indices.refresh(index=made, params={"request_timeout": _BUILD_S})
-            self._complete(made)
-            live = self._aliases(time.monotonic() + self._write_s).get(self.name)
-            actions: list[Json] = [
-                {"add": {"index": made, "alias": self.name}},
-                {"remove": {"index": made, "alias": self._building}},
-            ]
-            if live is not None:
-                actions.insert(0, {"remove_index": {"index": live.name}})
-            self._client.indices.update_aliases(body={"actions": actions})
+            self._refresh(made, time.monotonic() + _BUILD_S)
+            ends = time.monotonic() + self._write_s
+            self._complete(made, ends)
+            self._replace_live(made, ends)
 
     def identity(self) -> str:
         """The engine's own id of the live index, which is made when there is none."""
@@ -258,9 +251,10 @@ class OpenSearchIndex:
     def mark_complete(self) -> None:
         """Written into the live index's mapping."""
         with available():
-            live = self._live(time.monotonic() + self._write_s)
+            ends = time.monotonic() + self._write_s
+            live = self._live(ends)
             if not live.complete:
-                self._complete(live.name)
+                self._complete(live.name, ends)
 
     # Indexes and aliases
 
@@ -286,9 +280,59 @@ class OpenSearchIndex:
         if index.made_of != self.made_of:
             raise IndexUnavailable(_asks_for_reindex("it was made for another model"))
 
-    def _complete(self, name: str) -> None:
-        self._client.indices.put_mapping(
-            index=name, body={"_meta": {**self.made_of, COMPLETE: True}}
+    def _complete(self, name: str, ends: float) -> None:
+        body = {"_meta": {**self.made_of, COMPLETE: True}}
+        ask(
+            lambda wait: self._client.indices.put_mapping(
+                index=name, body=body, params={"request_timeout": wait}
+            ),
+            ends,
+        )
+
+    def _refresh(self, name: str, ends: float) -> None:
+        """Show searches all that was written, and from now on as it is written."""
+        body = {"index": {"refresh_interval": None}}
+        ask(
+            lambda wait: self._client.indices.put_settings(
+                index=name, body=body, params={"request_timeout": wait}
+            ),
+            ends,
+        )
+        ask(
+            lambda wait: self._client.indices.refresh(index=name, params={"request_timeout": wait}),
+            ends,
+        )
+
+    def _replace_live(self, made: str, ends: float) -> None:
+        """Put an index in the live one's place, in one step."""
+
+        def attempt(wait: float) -> None:
+            live = self._ask_aliases(wait / 2).get(self.name)
+            if live is not None and live.name == made:
+                return  # by an earlier attempt, whose answer was lost
+            actions: list[Json] = [
+                {"add": {"index": made, "alias": self.name}},
+                {"remove": {"index": made, "alias": self._building}},
+            ]
+            if live is not None:
+                actions.insert(0, {"remove_index": {"index": live.name}})
+            self._client.indices.update_aliases(
+                body={"actions": actions}, params={"request_timeout": wait / 2}
+            )
+
+        try:
+            ask(attempt, ends)
+        except NotFoundError:
+            # An earlier attempt may have come to its end after this one had looked.
+            if self._live(ends).name != made:
+                raise
+
+    def _drop(self, name: str, ends: float) -> None:
+        ask(
+            lambda wait: self._client.indices.delete(
+                index=name, params={"ignore_unavailable": "true", "request_timeout": wait}
+            ),
+            ends,
         )
 
     def _targets(self, ends: float) -> list[Target]:
@@ -302,7 +346,7 @@ class OpenSearchIndex:
         if there and not fitting:
             self._check(next(iter(there.values())))
         if not there:
-            self._create(self.name, "first")
+            self._create(self.name, "first", ends)
         return self._written(fitting or [self.name])
 
     def _written(self, aliases: Iterable[str]) -> list[Target]:
@@ -314,12 +358,11 @@ class OpenSearchIndex:
         return [target for alias, target in known.items() if alias in set(aliases)]
 
     def _aliases(self, ends: float) -> dict[str, _Index]:
-        found = ask(
-            lambda wait: self._client.indices.get(
-                index=f"{self.name}-*", params={"request_timeout": wait}
-            ),
-            ends,
-        )
+        return ask(self._ask_aliases, ends)
+
+    def _ask_aliases(self, wait: float) -> dict[str, _Index]:
+        """The indexes behind the aliases, asked for once, within so many seconds."""
+        found = self._client.indices.get(index=f"{self.name}-*", params={"request_timeout": wait})
         return {
             alias: _described(name, index)
             for name, index in found.items()
@@ -327,8 +370,8 @@ class OpenSearchIndex:
             if alias in (self.name, self._building)
         }
 
-    def _create(self, alias: str, suffix: str, settings: Json | None = None) -> str:
-        """Make an index behind an alias, unless another process was first."""
+    def _create(self, alias: str, suffix: str, ends: float, settings: Json | None = None) -> str:
+        """Make an index behind an alias, unless another process or attempt was first."""
         name = f"{self.name}-{suffix}"
         body: Json = {
             "settings": {"index": {**index_settings(self._bm25), **(settings or {})}},
@@ -336,7 +379,12 @@ class OpenSearchIndex:
             "aliases": {alias: {}},
         }
         try:
-            self._client.indices.create(index=name, body=body, params={"request_timeout": 30})
+            ask(
+                lambda wait: self._client.indices.create(
+                    index=name, body=body, params={"request_timeout": wait}
+                ),
+                ends,
+            )
         except RequestError as refused:
             if refused.error != "resource_already_exists_exception":
                 raise

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 from opensearchpy import OpenSearch
+from opensearchpy.exceptions import NotFoundError
 
 from zero_memory.adapters.opensearch_client import (
     CONFLICT,
@@ -16,9 +17,10 @@ from zero_memory.adapters.opensearch_client import (
     pause,
 )
 from zero_memory.adapters.opensearch_documents import source_of
-from zero_memory.ports.search_index import DocumentRefused, IndexDocument
+from zero_memory.ports.search_index import DocumentRefused, IndexDocument, IndexUnavailable
 
 _ERASED_AT_ONCE = 500
+_NO_INDEX = "index_not_found_exception"
 
 _lines = msgspec.json.Encoder()
 
@@ -72,6 +74,7 @@ def remove(client: OpenSearch, target: Target, memory_ids: Sequence[str], ends: 
         lambda wait: client.indices.forcemerge(
             index=target.alias,
             params={
+                "ignore_unavailable": "true" if target.may_be_gone else "false",
                 "only_expunge_deletes": "true",
                 "wait_for_completion": "false",
                 "request_timeout": wait,
@@ -82,7 +85,10 @@ def remove(client: OpenSearch, target: Target, memory_ids: Sequence[str], ends: 
 
 
 def looked_up(client: OpenSearch, alias: str, memory_ids: Sequence[str], ends: float) -> list[Json]:
-    """Whether each of these memories is there, and at which version, whatever was refreshed."""
+    """Whether each of these memories is there, and at which version, whatever was refreshed.
+
+    Raises NotFoundError without the alias, IndexUnavailable for an answer in part.
+    """
     answer = ask(
         lambda wait: client.mget(
             index=alias,
@@ -91,6 +97,11 @@ def looked_up(client: OpenSearch, alias: str, memory_ids: Sequence[str], ends: f
         ),
         ends,
     )
+    for each in answer["docs"]:
+        if "error" in each:
+            if each["error"]["type"] == _NO_INDEX:
+                raise NotFoundError(NOT_FOUND, _NO_INDEX, {})
+            raise IndexUnavailable("The search engine answers in part only.")
     return answer["docs"]
 
 
@@ -103,7 +114,12 @@ def _forgotten(
     """
     if not memory_ids:
         return []
-    found = looked_up(client, target.alias, memory_ids, ends)
+    try:
+        found = looked_up(client, target.alias, memory_ids, ends)
+    except NotFoundError:
+        if not target.may_be_gone:
+            raise
+        return []
     return [each["_id"] for each in found if not each["found"]]
 
 

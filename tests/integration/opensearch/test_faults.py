@@ -1,6 +1,7 @@
 """An engine that is down, slow, throttled or answers in part, and one that comes back."""
 
 from collections.abc import Generator
+from contextlib import ExitStack, closing
 
 import pytest
 from opensearchpy import OpenSearch
@@ -9,8 +10,9 @@ from tests.contract.retrieval.conftest import arrives
 from tests.contract.search_index.documents import DIMENSIONS, MODEL, NORTH, document
 from tests.hashing_embedder import HashingEmbedder
 from tests.opensearch.faults import Fault, FaultyNode, faulty
-from tests.opensearch.homes import built
+from tests.opensearch.homes import built, left_behind
 from tests.ports import Ports
+from tests.relay import Answer, Ask, Request
 from zero_memory.adapters.fallback_index import FallbackIndex
 from zero_memory.adapters.opensearch_client import opensearch_client
 from zero_memory.adapters.opensearch_index import OpenSearchIndex
@@ -28,24 +30,31 @@ def node(opensearch_url: str, opensearch: OpenSearch) -> Generator[FaultyNode]:
 
 
 @pytest.fixture
-def index(node: FaultyNode) -> Generator[OpenSearchIndex]:
-    """Holds one memory, and is less patient than it is by default."""
+def patient(node: FaultyNode) -> Generator[OpenSearchIndex]:
+    """Holds one memory."""
     client = opensearch_client(node.url)
     name = f"at{node.server_port}"
-    patient = built(OpenSearchIndex(client, model=MODEL, dimensions=DIMENSIONS, name=name))
-    patient.apply([document()])
-    search(patient)  # a node's first searches load its classes
-    yield OpenSearchIndex(
-        client,
-        model=MODEL,
-        dimensions=DIMENSIONS,
-        name=name,
-        search_s=BUDGET_S,
-        write_s=BUDGET_S,
-    )
+    index = built(OpenSearchIndex(client, model=MODEL, dimensions=DIMENSIONS, name=name))
+    index.apply([document()])
+    search(index)  # a node's first searches load its classes
+    yield index
     node.fault = None
     client.indices.delete(index=f"{name}-*")
     client.close()
+
+
+@pytest.fixture
+def index(node: FaultyNode, patient: OpenSearchIndex) -> Generator[OpenSearchIndex]:
+    """The same, less patient than it is by default."""
+    with closing(opensearch_client(node.url)) as client:
+        yield OpenSearchIndex(
+            client,
+            model=MODEL,
+            dimensions=DIMENSIONS,
+            name=patient.name,
+            search_s=BUDGET_S,
+            write_s=BUDGET_S,
+        )
 
 
 def search(index: OpenSearchIndex) -> SearchAnswer:
@@ -75,6 +84,44 @@ def test_a_write_says_that_the_engine_failed_and_can_be_repeated(
     node.fault = None
     index.apply([document("mem_2")])
     assert [match.memory_id for match in search(index).semantic] == ["mem_1", "mem_2"]
+
+
+@pytest.mark.parametrize("fault", ["throttled at first", "done, but hung up at first"])
+def test_a_build_outlasts_an_engine_that_fails_at_every_step_once(
+    patient: OpenSearchIndex, node: FaultyNode, opensearch: OpenSearch, fault: Fault
+) -> None:
+    left_behind(opensearch, patient)
+    node.fault = fault
+    with patient.replacing() as anew:
+        anew.apply([document("mem_2"), document("mem_3")])
+        anew.erase(["mem_3"])
+    node.fault = None
+    assert [match.memory_id for match in search(patient).semantic] == ["mem_2"]
+    assert len(opensearch.indices.get(index=f"{patient.name}-*")) == 1
+
+
+@pytest.mark.parametrize("overtaken", ["_mget", "_forcemerge"])
+def test_a_write_that_a_new_index_overtakes_goes_on_with_it(
+    patient: OpenSearchIndex, node: FaultyNode, opensearch: OpenSearch, overtaken: str
+) -> None:
+    """What it wrote to under the name of the one being built is the live one by now."""
+    building = ExitStack()
+    other = OpenSearchIndex(opensearch, model=MODEL, dimensions=DIMENSIONS, name=patient.name)
+    anew = building.enter_context(other.replacing())
+    anew.apply([document("mem_1"), document("mem_2")])
+
+    def meddle(request: Request, ask: Ask) -> Answer:
+        if request.path.startswith(f"/{patient.name}-building/{overtaken}"):
+            building.close()
+        return ask(request)
+
+    node.meddle = meddle
+    if overtaken == "_mget":
+        patient.apply([document("mem_2"), document("mem_3")])
+        assert patient.stored(after="", limit=9) == ["mem_1", "mem_2", "mem_3"]
+    else:
+        patient.erase(["mem_1"])
+        assert patient.stored(after="", limit=9) == ["mem_2"]
 
 
 def test_a_port_where_nobody_listens_is_said_too() -> None:

@@ -13,7 +13,7 @@ from opensearchpy import OpenSearch
 from tests.contract.retrieval.conftest import Agent, arrives
 from tests.contract.search_index.documents import document
 from tests.hashing_embedder import HashingEmbedder
-from tests.opensearch.homes import empty_indexes
+from tests.opensearch.homes import empty_indexes, left_behind
 from tests.ports import Ports
 from zero_memory.adapters.opensearch_index import OpenSearchIndex
 from zero_memory.adapters.sqlite import SqliteTable
@@ -92,13 +92,14 @@ def test_an_index_that_is_not_finished_changes_nothing(ada: Agent, index: OpenSe
 
 
 def test_what_a_killed_rebuild_left_behind_is_built_over(
-    ada: Agent, index: OpenSearchIndex
+    ada: Agent, index: OpenSearchIndex, opensearch: OpenSearch
 ) -> None:
     kept = ada.remembers("The cache a")
     ada.indexed()
-    index.replacing().__enter__()
+    left_behind(opensearch, index)
     list(reindex(ada.ports.table, ada.ports.embedder, index))
     assert held(index, ada.meta(kept).scope) == {kept}
+    assert len(opensearch.indices.get(index=f"{index.name}-*")) == 1
 
 
 @pytest.mark.parametrize("change", [{"model": "another@2"}, {"dimensions": 8}])
