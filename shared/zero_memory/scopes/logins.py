@@ -37,7 +37,10 @@ ISSUER_LENGTH = 2_000
 SUBJECT_LENGTH = 255
 """Of OpenID Connect Core, section 2."""
 
-_ISSUER = re.compile(r"https://[a-z0-9.-]+(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~%!$&'()*+,;=:@-]+)*")
+_ISSUER = re.compile(
+    r"(?:https://[a-z0-9.-]+|http://(?:127\.0\.0\.1|localhost))"  # on this machine without TLS
+    r"(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~%!$&'()*+,;=:@-]+)*"
+)
 
 
 def scope_of(grant: Grant) -> str:

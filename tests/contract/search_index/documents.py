@@ -18,6 +18,7 @@ from zero_memory.ports.search_index import (
     SemanticMatch,
 )
 from zero_memory.retrieval.lexical import Bm25, bm25_scorer
+from zero_memory.retrieval.vectors import pack, unpack
 
 DIMENSIONS = 4
 MODEL = "model@1"
@@ -27,9 +28,8 @@ KINDS = ("fact", "decision", "episode")
 
 
 def direction(*numbers: float) -> NDArray[np.float32]:
-    """A unit vector."""
-    vector = np.array(numbers, np.float32)
-    return vector / np.linalg.norm(vector).astype(np.float32)
+    """A unit vector, as an index gets it: one that can be packed."""
+    return unpack(pack(np.array(numbers, np.float32)))
 
 
 NORTH = direction(0, 0, 0, 1)
