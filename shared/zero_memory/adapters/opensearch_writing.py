@@ -74,7 +74,6 @@ def remove(client: OpenSearch, target: Target, memory_ids: Sequence[str], ends: 
         lambda wait: client.indices.forcemerge(
             index=target.alias,
             params={
-                "ignore_unavailable": "true" if target.may_be_gone else "false",
                 "only_expunge_deletes": "true",
                 "wait_for_completion": "false",
                 "request_timeout": wait,
