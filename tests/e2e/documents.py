@@ -22,7 +22,10 @@ QUESTIONS = (
     Question("How does a script learn that the command was refused?", "command line is wrong"),
     Question("How are the tests started?", "runs every gate"),
     Question("Why not use the vendor's kit for the wire format?", "The protocol layer is ours"),
-    Question("Why is the neural network brought up so early?", "loaded before the service"),
+    Question(
+        "Why does a fresh start already have the neural network in memory?",
+        "loaded before the service",
+    ),
     Question(
         "How does a program learn that the first request may come?",
         "exactly one line when the first request",
