@@ -23,7 +23,7 @@ QUESTIONS = (
     Question("How are the tests started?", "runs every gate"),
     Question("Why not use the vendor's kit for the wire format?", "The protocol layer is ours"),
     Question(
-        "Why does a fresh start already have the neural network in memory?",
+        "Why does starting up take a second before anything is accepted?",
         "loaded before the service",
     ),
     Question(

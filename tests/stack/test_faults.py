@@ -424,18 +424,19 @@ def test_a_batch_that_ends_the_function_each_time_is_noted_apart_and_mended_by_t
         return HUNG_UP
 
     with stack.stream.trying(1), meddling(dies, stack.aws):
-        memory = someone.remembers("The tide turns at six")
-        until(lambda: bool(stack.stream.given_up), "it is tried for ever")
+        with stack.stream.turn:
+            ids = two(someone)
+        until(lambda: given_up(stack) >= {*ids}, "they are tried for ever")
     stack.stream.given_up.clear()
     assert watch.raised("IndexerAlarm", watch.errors("IndexerFunction"))
     assert watch.raised("StreamFailuresAlarm", watch.depth("StreamFailures"))
     assert not watch.raised("IndexerFailuresAlarm", watch.depth("IndexerFailures"))
-    assert someone.finds("When does the tide turn?") == [memory]
-    assert not holds(node, someone, [memory])
+    assert sorted(someone.finds("What does a page show?")) == sorted(ids)
+    assert stored(node, someone) == []
 
-    until(lambda: ticked(stack, node, someone, memory), "the schedule does not find it")
+    until(lambda: ticked(stack, node, someone, ids), "the schedule does not find it")
     someone.settle()
-    assert someone.finds("When does the tide turn?") == [memory]
+    assert sorted(someone.finds("What does a page show?")) == sorted(ids)
     stack.emulator.client("sqs").purge_queue(QueueUrl=stack.outputs["StreamFailuresUrl"])
     assert not watch.raised("StreamFailuresAlarm", watch.depth("StreamFailures"))
 
@@ -450,16 +451,22 @@ def test_what_the_engine_lost_is_put_back_by_the_schedule_which_raises_an_alarm(
     assert not watch.raised("IndexDriftAlarm", watch.logged("TickFunction"))
     httpx.delete(f"{node.target}/memories/_doc/{memory}?refresh=true").raise_for_status()
 
-    until(lambda: ticked(stack, node, someone, memory), "the schedule does not find it")
+    until(lambda: ticked(stack, node, someone, [memory]), "the schedule does not find it")
     assert watch.raised("IndexDriftAlarm", watch.logged("TickFunction"))
     assert someone.finds("Which colour has the buoy?") == [memory]
 
 
-def ticked(stack: Stack, node: Relay, someone: Someone, memory: str) -> bool:
-    """Whether the index holds this memory of a person's when the schedule has run once."""
+def given_up(stack: Stack) -> set[str]:
+    """The memories of which the stream gave up a change; an earlier test's may be among them."""
+    keys = [each["dynamodb"]["Keys"]["pk"]["S"] for each in stack.stream.given_up]
+    return {key.removeprefix("M#") for key in keys}
+
+
+def ticked(stack: Stack, node: Relay, someone: Someone, ids: list[str]) -> bool:
+    """Whether the index holds exactly these of a person's when the schedule ran once."""
     stack.invoke("TickFunction", sample("schedule"))
     httpx.post(f"{node.target}/memories/_refresh").raise_for_status()
-    return holds(node, someone, [memory])
+    return holds(node, someone, ids)
 
 
 def test_what_is_written_while_the_engine_is_away_is_found_and_indexed_when_it_is_back(
