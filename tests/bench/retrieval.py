@@ -121,7 +121,7 @@ def ask(index: SearchIndex, embedder: Embedder, labelled: Labelled) -> list[Aske
                 where, vector=vector, tokens=tokens, limit=k * DEFAULT.candidates_per_result
             )
             candidates[k] = Candidates(
-                answer.semantic, answer.lexical, answer.statistics, metas, degraded=None
+                answer.semantic, answer.lexical, answer.statistics, metas, (), degraded=None
             )
         asked.append(Asked(question, tokens, candidates))
     return asked

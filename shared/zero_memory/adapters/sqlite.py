@@ -234,11 +234,12 @@ class SqliteTable:
         record: type[object],
         *parts: str,
         after: str | None = None,
+        since: str | None = None,
         limit: int = 100,
         newest_first: bool = False,
     ) -> Page[str]:
         """See the port."""
-        span = span_of(record, parts, after=after, since=None, until=None, limit=limit)
+        span = span_of(record, parts, after=after, since=since, until=None, limit=limit)
         rows, behind = self._page(span, limit, newest_first=newest_first, keys_only=True)
         return Page(tuple(span.last_part(key) for key, _ in rows), behind)
 

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from zero_memory.memory.model import TIMELINES, Meta, SearchRecord, SharedMemory, TimelineEntry
+from zero_memory.memory.reading import load_readable
 from zero_memory.ports.search_index import (
     CorpusStatistics,
     IndexDocument,
@@ -18,10 +19,10 @@ from zero_memory.ports.search_index import (
     SearchFilter,
     SemanticMatch,
 )
-from zero_memory.ports.table import Table, ref
+from zero_memory.ports.table import Table
 from zero_memory.retrieval.gather import alive
 from zero_memory.retrieval.lexical import Bm25, bm25_scorer
-from zero_memory.retrieval.reading import newest_search_records, search_records
+from zero_memory.retrieval.reading import search_record_page, search_records
 from zero_memory.retrieval.vectors import SCALE_BYTES, unpack_all
 from zero_memory.scopes.visibility import ReadSet, is_shared_into
 
@@ -34,14 +35,15 @@ class _Corpus(Struct, frozen=True):
     """What was read for a filter.
 
     `unreadable` has the scopes of memories whose search records cannot be read. `kinds` has the
-    kind of each memory of either that holds at the filter's moment; `complete` says whether that is
-    all there is.
+    kind of each memory of either that holds at the filter's moment; of `unknown` memories it can't
+    be told whether they do. `complete` says whether that is all there is.
     """
 
     records: Sequence[SearchRecord]
     unreadable: Mapping[str, str]
     complete: bool
     kinds: Mapping[str, str] = field(default_factory=dict[str, str])
+    unknown: int = 0
 
     @property
     def read(self) -> int:
@@ -106,7 +108,7 @@ class TableIndex:
             lexical=tuple(match for match in matching if match.memory_id in chosen),
             statistics=statistics,
             incomplete=self._left_out(corpus, others=len(wanted) - len(comparable)),
-            unreadable=len(corpus.wanted(where, corpus.unreadable)),
+            unreadable=len(corpus.wanted(where, corpus.unreadable)) + corpus.unknown,
         )
 
     def _is_comparable(self, record: SearchRecord) -> bool:
@@ -145,7 +147,7 @@ class TableIndex:
         reserved = min(len(shared), self._limit // (len(where.visible_in) + 1))
         corpus = self._newest(where.visible_in, self._limit - reserved)
         scopes = {record.memory_id: record.scope for record in corpus.records}
-        kinds = self._kinds(where, {**scopes, **corpus.unreadable})
+        kinds, unknown = self._kinds(where, {**scopes, **corpus.unreadable})
         left = self._limit - corpus.read
         shared_scopes = {meta.memory_id: meta.scope for meta in shared[:left]}
         read, unreadable = search_records(self._table, shared_scopes)
@@ -157,20 +159,19 @@ class TableIndex:
             },
             complete=corpus.complete and len(shared) <= left,
             kinds=kinds | {meta.memory_id: meta.kind for meta in shared[:left]},
+            unknown=unknown,
         )
 
     def _shared(self, where: SearchFilter) -> list[Meta]:
         """What is shared to the filter's scopes from others, and holds at its moment."""
         entries = (entry for scope in where.visible_in for entry in self._all(SharedMemory, scope))
         ids = dict.fromkeys(entry.memory_id for entry in islice(entries, self._limit))
-        metas = self._table.get_many([ref(Meta, memory_id) for memory_id in ids])
         read_set = ReadSet(dict.fromkeys(where.visible_in, ""))
+        metas, _ = load_readable(self._table, list(ids), read_set)
         return [
             meta
-            for meta in metas
-            if meta is not None
-            and is_shared_into(meta.scope, meta.shared_to, read_set)
-            and alive(meta, where.alive_at)
+            for meta in metas.values()
+            if is_shared_into(meta.scope, meta.shared_to, read_set) and alive(meta, where.alive_at)
         ]
 
     def _newest(self, scopes: Sequence[str], limit: int) -> "_Corpus":
@@ -181,7 +182,9 @@ class TableIndex:
         while behind and (left := limit - len(records) - len(unreadable)) > 0:
             share = min(max(1, left // len(behind)), _PAGE)
             for scope, after in list(behind.items())[:left]:
-                page, failed = newest_search_records(self._table, scope, after=after, limit=share)
+                page, failed = search_record_page(
+                    self._table, scope, after=after, limit=share, newest_first=True
+                )
                 records += page.records
                 unreadable |= dict.fromkeys(failed, scope)
                 behind[scope] = page.next
@@ -193,15 +196,16 @@ class TableIndex:
         )
         return _Corpus(records, unreadable, complete=not any(more))
 
-    def _kinds(self, where: SearchFilter, scopes: Mapping[str, str]) -> dict[str, str]:
-        """The kinds of those that hold at the filter's moment, of memories with their scopes."""
+    def _kinds(self, where: SearchFilter, scopes: Mapping[str, str]) -> tuple[dict[str, str], int]:
+        """The kinds of those that hold at the filter's moment, of memories with their scopes.
+
+        And of how many that can't be told.
+        """
         if where.alive_at is not None:
-            metas = self._table.get_many([ref(Meta, memory_id) for memory_id in scopes])
-            return {
-                meta.memory_id: meta.kind
-                for meta in metas
-                if meta is not None and alive(meta, where.alive_at)
-            }
+            read_set = ReadSet(dict.fromkeys(where.visible_in, ""))
+            metas, damaged = load_readable(self._table, list(scopes), read_set)
+            held = (meta for meta in metas.values() if alive(meta, where.alive_at))
+            return {meta.memory_id: meta.kind for meta in held}, len(damaged)
         oldest: dict[str, str] = {}
         for memory_id, scope in scopes.items():
             oldest[scope] = min(memory_id, oldest.get(scope, memory_id))
@@ -210,7 +214,7 @@ class TableIndex:
             for scope, since in oldest.items()
             for timeline in TIMELINES
             for entry in self._all(TimelineEntry, scope, timeline, since=since)
-        }
+        }, 0
 
     def _all(self, record: type[Record], *parts: str, since: str | None = None) -> Iterator[Record]:
         after: str | None = None

@@ -18,6 +18,8 @@ _SERVER_ERRORS = range(500, 600)
 _FOR_NOW = {408, 429}
 _TOO_LONG = 413
 
+DAMAGED = "It is damaged where it is stored; ask who runs the service to mend it."
+
 ANSWERS = {
     "close_loop": {"id", "changed"},
     "describe_scope": {"scopes", "more_scopes", "home", "limits", "session"},

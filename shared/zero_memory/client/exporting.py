@@ -43,22 +43,33 @@ def main(arguments: "Sequence[str]") -> int:
     chosen = parser.parse_args(arguments)
     folder = path_of(chosen.folder)
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    files = _exported(chosen.format, chosen.scope)
+    unreadable: list[str] = []
+    files = _exported(chosen.format, chosen.scope, unreadable)
     if chosen.format == "jsonl":
         counts = _write_lines(os.path.join(folder, _LINES), files)
     else:
         counts = _write_tree(folder, files)
     _remove_drafts(folder)
     if chosen.json:
-        print_json(counts)
+        print_json({**counts, "unreadable": unreadable} if unreadable else counts)
     else:
         told = (f"{number:,} {what}" for what, number in counts.items())
         print(f"{', '.join(told)} in {chosen.folder}")
+    if unreadable:
+        raise Failure(
+            f"Left out, as it is damaged where it is stored: {', '.join(unreadable)}. "
+            "Ask who runs the service to mend it."
+        )
     return 0
 
 
-def _exported(form: str, scopes: "list[str] | None") -> "Iterator[tuple[str, bytes]]":
-    """Paths and contents, page by page; the lines of one path come in their order."""
+def _exported(
+    form: str, scopes: "list[str] | None", unreadable: "list[str]"
+) -> "Iterator[tuple[str, bytes]]":
+    """Paths and contents, page by page; the lines of one path come in their order.
+
+    `unreadable` gets the ids of what is damaged where it is stored, and left out.
+    """
     connection = find_connection()
     progress = Progress("exporting")
     cursor: str | None = None
@@ -70,6 +81,7 @@ def _exported(form: str, scopes: "list[str] | None") -> "Iterator[tuple[str, byt
             {"format": form, "scopes": scopes, "cursor": cursor},
         )
         yield from _files_of(connection, page)
+        unreadable += page.get("unreadable", ())
         seen += page["memories"]
         progress.show(seen)
         cursor = page.get("cursor")

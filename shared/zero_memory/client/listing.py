@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Sequence
 
-from zero_memory.client.api import call_tool
+from zero_memory.client.api import DAMAGED, call_tool
 from zero_memory.client.arguments import add_place, parser, print_json
 from zero_memory.client.connection import find_connection
 from zero_memory.client.project import project_hint
@@ -42,8 +42,10 @@ def main(arguments: Sequence[str]) -> int:
         disputed = "  disputed" if memory.get("disputed") else ""
         print(f"{memory['id']}  {memory['kind']}  {memory['scope']}  {memory['age']}{disputed}")
         print(textwrap.indent(memory["preview"], "    "))
+    for damaged in result.get("unreadable", ()):
+        print(f"{damaged}  {DAMAGED}")
     if "cursor" in result:
         print(f"More: the same command with --cursor {result['cursor']}")
-    elif not result["memories"]:
+    elif not result["memories"] and "unreadable" not in result:
         print("Nothing here.")
     return 0

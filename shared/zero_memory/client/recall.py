@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Sequence
 
-from zero_memory.client.api import call_tool
+from zero_memory.client.api import DAMAGED, call_tool
 from zero_memory.client.arguments import add_place, parser, print_json
 from zero_memory.client.connection import find_connection
 from zero_memory.client.project import project_hint
@@ -33,10 +33,14 @@ def main(arguments: Sequence[str]) -> int:
     )
     if chosen.json:
         print_json(result)
-    elif result["memories"] or result["missing"]:
+        return 0
+    by_id = not result["degraded"] and "unreadable" in result
+    if by_id or result["memories"] or result["missing"]:
         _print_whole(result)
     else:
         _print_hits(result)
+    for damaged in result.get("unreadable", ()):
+        print(f"{damaged}  {DAMAGED}")
     return 0
 
 

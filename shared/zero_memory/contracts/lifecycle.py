@@ -68,9 +68,7 @@ class ChallengeArguments(Arguments):
     memory_id: MemoryId
     reason: Reason
     evidence: Annotated[
-        str | None,
-        StringConstraints(min_length=1, max_length=4_000),
-        NotBlank,
+        Annotated[str, StringConstraints(min_length=1, max_length=4_000), NoNul, NotBlank] | None,
         Field(description="What speaks against it: output, a quotation, a path, a memory's id."),
     ] = None
     thread: ThreadToken | None = None
@@ -151,10 +149,7 @@ class EntitiesArguments(Arguments):
     """What `entities` takes; without a query, the newest memories' entities are answered."""
 
     query: Annotated[
-        str | None,
-        StringConstraints(min_length=1, max_length=1_000),
-        NoNul,
-        NotBlank,
+        Annotated[str, StringConstraints(min_length=1, max_length=1_000), NoNul, NotBlank] | None,
         Field(description="A name, a part of one, or a text that speaks names."),
     ] = None
     scopes: Annotated[list[ScopeName], Field(min_length=1, max_length=50)] | None = None

@@ -210,11 +210,15 @@ class WholeMemory(Result):
 
 
 class RecallResult(Result):
-    """What `recall` answers: hits of a query, or whole memories by id."""
+    """What `recall` answers: hits of a query, or whole memories by id.
+
+    `unreadable` belong here but are damaged where they are stored; `missing` are not there.
+    """
 
     hits: list[Hit] = Field(default_factory=list)
     memories: list[WholeMemory] = Field(default_factory=list)
     missing: list[str] = Field(default_factory=list)
+    unreadable: list[str] | None = None
     scopes: list[str] = Field(default_factory=list)
     degraded: bool = False
     degraded_reason: str | None = None
@@ -289,9 +293,13 @@ class ListedMemory(Result):
 
 
 class ListResult(Result):
-    """What `list_memories` answers; `cursor` continues behind it, None when this was the end."""
+    """What `list_memories` answers; `cursor` continues behind it, None when this was the end.
+
+    `unreadable` may belong on this page but are damaged where they are stored.
+    """
 
     memories: list[ListedMemory]
+    unreadable: list[str] | None = None
     cursor: str | None = None
 
 

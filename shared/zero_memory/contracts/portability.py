@@ -107,10 +107,14 @@ class ExportedArchive(Result):
 
 
 class ExportResult(Result):
-    """What `export_memories` answers; `cursor` continues, None when this was the end."""
+    """What `export_memories` answers; `cursor` continues, None when this was the end.
+
+    `unreadable` belong on this page but are damaged where they are stored, and left out.
+    """
 
     format: Format
     memories: int
+    unreadable: list[str] | None = None
     files: list[ExportedFile] = Field(default_factory=list)
     archive: ExportedArchive | None = None
     cursor: str | None = None

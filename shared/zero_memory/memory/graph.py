@@ -10,7 +10,7 @@ from zero_memory.memory.canonical import fold_name, speaks_of
 from zero_memory.memory.entities import distinct_names, known_names
 from zero_memory.memory.listing import Wanted, list_live
 from zero_memory.memory.model import Mention, SharedMemory
-from zero_memory.memory.reading import load_visible, with_bodies
+from zero_memory.memory.reading import load_readable, readable_memories
 from zero_memory.ports.table import Table
 from zero_memory.scopes.visibility import ReadSet, scope_filter
 
@@ -78,17 +78,15 @@ def _live(
     table: Table, read_set: ReadSet, entities: Mapping[str, dict[str, str]]
 ) -> dict[str, dict[str, str]]:
     """Those of these memories that are live and that the read set lets the caller see."""
-    metas = load_visible(table, list(entities), read_set)
+    metas, _ = load_readable(table, list(entities), read_set)
     return {each: entities[each] for each in entities if each in metas and metas[each].live}
 
 
 def newest_entities(table: Table, read_set: ReadSet) -> Graph:
     """The entities of the read set's newest 100 live memories: 20, and what they go with."""
     listed = list_live(table, read_set, Wanted(), limit=_MEMORIES_READ)
-    entities = {
-        memory.meta.memory_id: distinct_names(memory.body.entities)
-        for memory in with_bodies(table, listed.memories)
-    }
+    memories, _ = readable_memories(table, listed.memories)
+    entities = {memory.meta.memory_id: distinct_names(memory.body.entities) for memory in memories}
     return _graph(_Mentions(entities, {}, set()), about=None)
 
 

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from zero_memory.memory.changing import visible_memory
 from zero_memory.memory.model import AuditRecord, Dispute, LinkIn, LinkOut, Meta
-from zero_memory.memory.reading import Memory, load_visible, with_bodies
+from zero_memory.memory.reading import Memory, load_readable, readable_memories
 from zero_memory.memory.rights import Rights
 from zero_memory.ports.table import Table
 
@@ -39,11 +39,12 @@ def history(
     links_out = table.query(LinkOut, memory_id, limit=_LINKS_SHOWN).records
     links_in = table.query(LinkIn, memory_id, limit=_LINKS_SHOWN).records
     ends = [*(each.target for each in links_out), *(each.source for each in links_in)]
-    seen = load_visible(table, ends, rights.read_set)
-    versions = sorted(_versions(table, rights, meta), key=lambda each: each.memory_id)
+    seen, _ = load_readable(table, ends, rights.read_set)
+    found = sorted(_versions(table, rights, meta), key=lambda each: each.memory_id)
+    versions, _ = readable_memories(table, found)
     return History(
         meta=meta,
-        versions=tuple(with_bodies(table, versions)),
+        versions=tuple(versions),
         links_out=tuple(
             each for each in links_out if each.link != "supersedes" and each.target in seen
         ),
@@ -68,7 +69,7 @@ def cut_of(table: Table, rights: Rights, meta: Meta) -> int:
             for each in edge
             for link in table.query(LinkOut, each.memory_id, "supersedes", limit=room + 1).records
         ]
-        found = load_visible(table, earlier[:room], rights.read_set)
+        found, _ = load_readable(table, earlier[:room], rights.read_set)
         edge = [each for each in found.values() if each.kind == "task"]
     return cuts
 
@@ -83,7 +84,8 @@ def _versions(table: Table, rights: Rights, meta: Meta) -> Iterable[Meta]:
             beside += (link.target for link in earlier.records)
             beside += [each.superseded_by] if each.superseded_by else []
         fresh = [each for each in dict.fromkeys(beside) if each not in found]
-        loaded = load_visible(table, fresh[: _VERSIONS_SHOWN - len(found)], rights.read_set)
+        room = _VERSIONS_SHOWN - len(found)
+        loaded, _ = load_readable(table, fresh[:room], rights.read_set)
         found |= loaded
         edge = list(loaded.values())
     return found.values()

@@ -21,7 +21,7 @@ from zero_memory.memory.model import (
     TimelineEntry,
     timeline_of,
 )
-from zero_memory.memory.reading import load_visible
+from zero_memory.memory.reading import load_readable
 from zero_memory.ports.table import Table
 from zero_memory.scopes.visibility import ReadSet, scope_filter
 
@@ -53,10 +53,14 @@ class Wanted(Struct, frozen=True):
 
 
 class Listed(Struct, frozen=True):
-    """A page: its memories, newest first, and the id behind which the next one starts."""
+    """A page: its memories, newest first, and the id behind which the next one starts.
+
+    `unreadable` are the ids of those in its stretch that are damaged, filters or not.
+    """
 
     memories: tuple[Meta, ...]
     behind: str | None
+    unreadable: tuple[str, ...] = ()
 
 
 def list_live(table: Table, read_set: ReadSet, wanted: Wanted, *, limit: int) -> Listed:
@@ -67,17 +71,21 @@ def list_live(table: Table, read_set: ReadSet, wanted: Wanted, *, limit: int) ->
     """
     ids = _distinct(heapq.merge(*_streams(table, read_set, wanted), reverse=True))
     page: list[Meta] = []
+    unreadable: list[str] = []
     examined = 0
     while batch := list(islice(ids, limit)):
-        loaded = load_visible(table, batch, read_set)
+        loaded, damaged = load_readable(table, batch, read_set)
         metas = (loaded.get(memory_id) for memory_id in batch)
         page += [meta for meta in metas if meta is not None and wanted.lets_through(meta)]
+        unreadable += damaged
         if len(page) > limit:
-            return Listed(tuple(page[:limit]), page[limit - 1].memory_id)
+            last = page[limit - 1].memory_id
+            before = (each for each in unreadable if each > last)
+            return Listed(tuple(page[:limit]), last, tuple(before))
         examined += len(batch)
         if examined >= _EXAMINED:
-            return Listed(tuple(page), batch[-1])
-    return Listed(tuple(page), None)
+            return Listed(tuple(page), batch[-1], tuple(unreadable))
+    return Listed(tuple(page), None, tuple(unreadable))
 
 
 def count_live(table: Table, scope: str) -> dict[Kind, str]:
@@ -88,8 +96,8 @@ def count_live(table: Table, scope: str) -> dict[Kind, str]:
     """
     shared = table.query(SharedMemory, scope, limit=_COUNTED, newest_first=True)
     ids = [each.memory_id for each in shared.records]
-    here = load_visible(table, ids, ReadSet({scope: scope})).values()
-    counted = Counter[Kind](meta.kind for meta in here if meta.live)
+    here, _ = load_readable(table, ids, ReadSet({scope: scope}))
+    counted = Counter[Kind](meta.kind for meta in here.values() if meta.live)
     capped = {kind for kind in counted if shared.next}
     for timeline in TIMELINES:
         page = table.query(TimelineEntry, scope, timeline, limit=_COUNTED, newest_first=True)

@@ -1,12 +1,14 @@
 """Reading memories for export: live and dead, with all that the caller may know of them."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import takewhile
 
 from msgspec import Struct
 
 from zero_memory.memory.ages import timestamp
+from zero_memory.memory.apart import apart
 from zero_memory.memory.model import AuditRecord, Dispute, LinkOut, Meta, SearchRecord
 from zero_memory.memory.reading import Memory, load_visible, with_bodies
 from zero_memory.portability.model import (
@@ -23,7 +25,8 @@ from zero_memory.portability.model import (
 )
 from zero_memory.portability.names import Names, names_for, scope_name, targets_of
 from zero_memory.ports.clock import Clock
-from zero_memory.ports.table import Table, every, ref
+from zero_memory.ports.table import DamagedRecord, Table, every, ref
+from zero_memory.retrieval.reading import search_record_page
 from zero_memory.scopes.access import Access
 from zero_memory.scopes.model import Membership
 from zero_memory.scopes.visibility import ReadSet, visible
@@ -43,20 +46,34 @@ class ExportLimits(Struct, frozen=True):
 
 
 class ExportedPage(Struct, frozen=True):
-    """Rendered memories, in the order of scope name and id; `behind` continues, None: the end."""
+    """Rendered memories, in the order of scope name and id; `behind` continues, None: the end.
+
+    `unreadable` are the ids of those in its stretch that are damaged, and left out.
+    """
 
     memories: tuple[tuple[Portable, str], ...]
+    unreadable: tuple[str, ...]
     behind: str | None
 
 
 class _Loaded(Struct, frozen=True):
-    """What the table holds of one memory. The past is read for JSON Lines only."""
+    """What the table holds of one memory. The past is read for JSON Lines only.
+
+    Without a search record that can be read it has no vectors, which an import makes anew.
+    """
 
     memory: Memory
     links: tuple[LinkOut, ...]
-    record: SearchRecord
+    record: SearchRecord | None
     audits: tuple[AuditRecord, ...] | None
     disputes: tuple[Dispute, ...]
+
+
+class _Batch(Struct, frozen=True):
+    """Some memories in their order, and the positions of those between them that are damaged."""
+
+    loaded: Sequence[_Loaded]
+    unreadable: Sequence[str]
 
 
 def export_page(
@@ -77,26 +94,43 @@ def export_page(
     """
     started = clock.now()
     taken: list[tuple[Portable, str]] = []
+    unreadable: list[str] = []
     size = 0
     position = behind
-    for loaded in _read(table, scopes, whole=whole, behind=behind):
-        for memory in _portable(table, access, loaded):
+
+    def cut() -> ExportedPage:
+        # Those behind the position are met again.
+        before = (each for each in unreadable if position is not None and each < position)
+        return ExportedPage(tuple(taken), tuple(_id_at(each) for each in before), position)
+
+    for batch in _read(table, scopes, whole=whole, behind=behind):
+        unreadable += batch.unreadable
+        for memory in _portable(table, access, batch.loaded):
             text = render(memory)
             size += len(text.encode())
             if taken and size > limits.bytes:
-                return ExportedPage(tuple(taken), position)
+                return cut()
             taken.append((memory, text))
-            position = f"{memory.scope}\n{memory.id}"
+            position = _position(memory.scope, memory.id)
             if len(taken) == limits.memories:
-                return ExportedPage(tuple(taken), position)
+                return cut()
         if taken and clock.now() - started > limits.milliseconds:
-            return ExportedPage(tuple(taken), position)
-    return ExportedPage(tuple(taken), None)
+            return cut()
+    return ExportedPage(tuple(taken), tuple(_id_at(each) for each in unreadable), None)
+
+
+def _position(scope_name: str, memory_id: str) -> str:
+    """Where in the order of an export a memory is."""
+    return f"{scope_name}\n{memory_id}"
+
+
+def _id_at(position: str) -> str:
+    return position.partition("\n")[2]
 
 
 def _read(
     table: Table, scopes: Sequence[Membership], *, whole: bool, behind: str | None
-) -> Iterator[list[_Loaded]]:
+) -> Iterator[_Batch]:
     """Batches of what the table holds. Each memory, dead ones too, has one record in its scope."""
     name, _, memory_id = (behind or "").partition("\n")
     for membership in sorted(scopes, key=scope_name):
@@ -107,31 +141,36 @@ def _read(
         since = memory_id if here == name else None
         after: str | None = None
         while True:
-            page = table.query(
-                SearchRecord, membership.scope, since=since, after=after, limit=_READ_AT_ONCE
+            page, unread = search_record_page(
+                table, membership.scope, after=after, since=since, limit=_READ_AT_ONCE
             )
-            records = [record for record in page.records if record.memory_id != since]
-            yield [_load(table, each, whole=whole) for each in _at_home(table, read_set, records)]
+            records = {each.memory_id: each for each in page.records}
+            memory_ids = sorted({*records, *unread}.difference([since]))
+            load = partial(_loaded, table, read_set, records, whole=whole)
+            loaded, damaged = apart(load, memory_ids, fault=DamagedRecord)
+            yield _Batch(loaded, [_position(here, each) for each in damaged])
             after = page.next
             if after is None:
                 break
 
 
-def _at_home(
-    table: Table, read_set: ReadSet, records: Sequence[SearchRecord]
-) -> Iterator[tuple[Memory, SearchRecord]]:
-    metas = load_visible(table, [record.memory_id for record in records], read_set)
-    memories = {
-        memory.meta.memory_id: memory for memory in with_bodies(table, list(metas.values()))
-    }
-    for record in records:
-        memory = memories.get(record.memory_id)
-        if memory is not None and memory.meta.scope == record.scope:  # not moved in between
-            yield memory, record
+def _loaded(
+    table: Table,
+    read_set: ReadSet,
+    records: Mapping[str, SearchRecord],
+    memory_ids: Sequence[str],
+    *,
+    whole: bool,
+) -> list[_Loaded]:
+    metas = load_visible(table, memory_ids, read_set).values()
+    here = [meta for meta in metas if meta.scope in read_set]  # not moved in between
+    return [
+        _load(table, memory, records.get(memory.meta.memory_id), whole=whole)
+        for memory in with_bodies(table, here)
+    ]
 
 
-def _load(table: Table, found: tuple[Memory, SearchRecord], *, whole: bool) -> _Loaded:
-    memory, record = found
+def _load(table: Table, memory: Memory, record: SearchRecord | None, *, whole: bool) -> _Loaded:
     memory_id = memory.meta.memory_id
     links = (each for each in every(table, LinkOut, memory_id) if each.link != "supersedes")
     return _Loaded(
@@ -161,15 +200,18 @@ def _portable(table: Table, access: Access, batch: Sequence[_Loaded]) -> Iterato
 def hidden_targets(table: Table, access: Access, targets: Sequence[str]) -> frozenset[str]:
     """Those of these memories that are there, and that the caller may not see."""
     distinct = list(dict.fromkeys(targets))
-    if not distinct:
-        return frozenset()
     read_set = ReadSet({each.scope: each.path for each in access.memberships})
-    metas = table.get_many([ref(Meta, target) for target in distinct])
-    return frozenset(
-        meta.memory_id
-        for meta in metas
-        if meta is not None and not visible(meta.scope, meta.shared_to, read_set)
-    )
+
+    def hidden(some: Sequence[str]) -> list[str]:
+        metas = table.get_many([ref(Meta, target) for target in some])
+        return [
+            meta.memory_id
+            for meta in metas
+            if meta is not None and not visible(meta.scope, meta.shared_to, read_set)
+        ]
+
+    found, damaged = apart(hidden, distinct, fault=DamagedRecord)
+    return frozenset([*found, *damaged])  # whose the damaged ones are can't be told
 
 
 def _exported(loaded: _Loaded, names: Names) -> Portable:
@@ -209,7 +251,7 @@ def _exported(loaded: _Loaded, names: Names) -> Portable:
         original=body.original,
         content=body.content,
         past=_past(loaded, names),
-        vectors=None if loaded.audits is None else _vectors(loaded.record),
+        vectors=_vectors(loaded),
     )
 
 
@@ -254,9 +296,12 @@ def _past(loaded: _Loaded, names: Names) -> Past | None:
     )
 
 
-def _vectors(record: SearchRecord) -> Vectors:
-    windows = (Window(each.start, each.end, each.vector) for each in record.passage.windows)
-    return Vectors(record.passage.model, tuple(windows))
+def _vectors(loaded: _Loaded) -> Vectors | None:
+    if loaded.audits is None or loaded.record is None:
+        return None
+    passage = loaded.record.passage
+    windows = (Window(each.start, each.end, each.vector) for each in passage.windows)
+    return Vectors(passage.model, tuple(windows))
 
 
 def _token(conversation: str | None, principal: str) -> str | None:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zero_memory.contracts.errors import Refusal, forbidden, validation_failed
+from zero_memory.contracts.errors import Refusal, conflict, forbidden, validation_failed
 from zero_memory.contracts.kinds import Kind
 from zero_memory.contracts.model import MAX_ENTITIES, MAX_SUPERSEDES
 from zero_memory.memory.canonical import digest
@@ -33,7 +33,7 @@ from zero_memory.portability.model import Portable
 from zero_memory.portability.restoring import restore
 from zero_memory.portability.sections import Section, sections
 from zero_memory.ports.clock import Clock
-from zero_memory.ports.table import Put, Table, ref
+from zero_memory.ports.table import DamagedRecord, Put, Table, ref
 from zero_memory.scopes.caller import Caller
 
 Format = Literal["markdown", "jsonl"]
@@ -45,6 +45,10 @@ _NAME_LENGTH = 200
 _KEY_LENGTH = 16
 _SECTIONS = 1_000
 _LANGUAGE_LENGTH = 35
+_DAMAGED = (
+    "What this was imported as before is damaged where it is stored; ask who runs the service to "
+    "mend it."
+)
 
 
 class Source(Struct, frozen=True):
@@ -107,6 +111,8 @@ class Importer(Struct, frozen=True):
             return self._notes(source, file, behind)
         except Refusal as refusal:
             return Imported(source.path, "refused", refusal=refusal)
+        except DamagedRecord:
+            return Imported(source.path, "refused", refusal=conflict(_DAMAGED))
 
     def _is_late(self) -> bool:
         return self.clock.now() >= self.until

@@ -154,6 +154,7 @@ class Table(Protocol):
         record: type[object],
         *parts: str,
         after: str | None = None,
+        since: str | None = None,
         limit: int = 100,
         newest_first: bool = False,
     ) -> Page[str]:

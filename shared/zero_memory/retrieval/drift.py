@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from zero_memory.memory.apart import apart
 from zero_memory.memory.model import IndexSweep, Meta, PendingMarker, SearchRecord
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.search_index import DerivedIndex, IndexUnavailable
@@ -25,7 +26,6 @@ from zero_memory.ports.table import (
     ref,
 )
 from zero_memory.retrieval.indexing import index_each
-from zero_memory.retrieval.reading import apart
 from zero_memory.scopes.model import Scope
 
 _AT_ONCE = 250

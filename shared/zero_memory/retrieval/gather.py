@@ -7,7 +7,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from zero_memory.memory.model import Meta, PendingMarker, SearchRecord
-from zero_memory.memory.reading import load_visible
+from zero_memory.memory.reading import load_readable
 from zero_memory.ports.search_index import (
     CorpusStatistics,
     IndexUnavailable,
@@ -37,13 +37,15 @@ class Query(Struct, frozen=True):
 class Candidates(Struct, frozen=True):
     """What may answer a query: both legs' matches among memories that the caller may see.
 
-    `degraded` names every reason why candidates may be missing, None when none can be.
+    `unreadable` are those among these that are damaged in the table. `degraded` names every reason
+    why candidates may be missing, None when none can be.
     """
 
     semantic: tuple[SemanticMatch, ...]
     lexical: tuple[LexicalMatch, ...]
     statistics: CorpusStatistics
     metas: Mapping[str, Meta]
+    unreadable: tuple[str, ...]
     degraded: str | None
 
 
@@ -77,12 +79,9 @@ def gather(
         found = SearchAnswer((), (), CorpusStatistics())
         unavailable = failure
     ids = [match.memory_id for match in (*found.semantic, *found.lexical)]
-    metas = {
-        memory_id: meta
-        for memory_id, meta in load_visible(table, [*ids, *pending], read_set).items()
-        if alive(meta, alive_at)
-    }
-    fresh, unreadable = search_records(
+    seen, damaged = load_readable(table, [*ids, *pending], read_set)
+    metas = {memory_id: meta for memory_id, meta in seen.items() if alive(meta, alive_at)}
+    fresh, unsearchable = search_records(
         table, {each: metas[each].scope for each in pending if each in metas}
     )
     wanted = {each for each in pending if each in metas and _is_of(metas[each], kinds)}
@@ -98,10 +97,11 @@ def gather(
         ),
         statistics=_with_fresh(found.statistics, fresh, query),
         metas=metas,
+        unreadable=tuple(damaged),
         degraded=_degraded(
             unavailable=unavailable,
             incomplete=found.incomplete,
-            unreadable=found.unreadable + len(wanted.intersection(unreadable)),
+            unreadable=found.unreadable + len(damaged) + len(wanted.intersection(unsearchable)),
             behind=behind,
         ),
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from zero_memory.memory.apart import apart
 from zero_memory.memory.model import Meta, PendingMarker, SearchRecord
 from zero_memory.ports.search_index import (
     IndexDocument,
@@ -16,7 +17,6 @@ from zero_memory.ports.table import (
     Table,
     ref,
 )
-from zero_memory.retrieval.reading import apart
 from zero_memory.retrieval.vectors import unpack_all
 
 

@@ -29,9 +29,13 @@ class Ranked(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True):
-    """What answers a query, best first. `degraded` says why something may be missing."""
+    """What answers a query, best first. `degraded` says why something may be missing.
+
+    `unreadable` might answer it too, but are damaged.
+    """
 
     ranked: tuple[Ranked, ...]
+    unreadable: tuple[str, ...]
     degraded: str | None
 
 
@@ -68,7 +72,7 @@ def recall(
     )
     now = clock.now() if alive_at is None else alive_at
     ranked = rank(candidates, query.tokens, read_set, ranking, now=now, limit=limit)
-    return Found(tuple(ranked[:k]), candidates.degraded)
+    return Found(tuple(ranked[:k]), candidates.unreadable, candidates.degraded)
 
 
 def rank(

@@ -7,6 +7,7 @@ from itertools import chain
 from msgspec import Struct
 from msgspec.structs import replace
 
+from zero_memory.memory.apart import apart
 from zero_memory.memory.canonical import canonical
 from zero_memory.memory.model import Meta, SearchRecord
 from zero_memory.memory.reading import with_bodies
@@ -15,7 +16,6 @@ from zero_memory.ports.search_index import DerivedIndex, IndexWriter
 from zero_memory.ports.table import ConditionFailed, Present, Put, Table, ref
 from zero_memory.retrieval.indexing import index_each
 from zero_memory.retrieval.passages import read_passage
-from zero_memory.retrieval.reading import apart
 from zero_memory.scopes.model import Scope
 
 _AT_ONCE = 250

@@ -57,6 +57,7 @@ def run(services: Services, caller: Caller, arguments: ExportArguments) -> Expor
     return ExportResult(
         format=arguments.format,
         memories=len(page.memories),
+        unreadable=list(page.unreadable) or None,
         files=[] if apart else files,
         archive=_archive(services, caller, files, as_markdown=as_markdown) if apart else None,
         cursor=_cursor(services, caller, arguments, page.behind),

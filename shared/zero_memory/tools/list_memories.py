@@ -7,7 +7,7 @@ from zero_memory.memory.ages import age, moment, timestamp
 from zero_memory.memory.ids import first_id_at, last_id_at
 from zero_memory.memory.listing import Wanted, list_live
 from zero_memory.memory.preview import preview
-from zero_memory.memory.reading import Memory, with_bodies
+from zero_memory.memory.reading import Memory, readable_memories
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.cursors import seal, seal_key_of, unseal
 from zero_memory.scopes.people import shown_people
@@ -32,7 +32,7 @@ def run(services: Services, caller: Caller, arguments: ListArguments) -> ListRes
         behind=_behind(services, caller, arguments),
     )
     listed = list_live(services.table, read_set, wanted, limit=arguments.limit)
-    memories = with_bodies(services.table, listed.memories)
+    memories, wordless = readable_memories(services.table, listed.memories)
     people = shown_people(services.table, [memory.meta.author for memory in memories])
     now = services.clock.now()
     cursor = None
@@ -41,6 +41,7 @@ def run(services: Services, caller: Caller, arguments: ListArguments) -> ListRes
         cursor = seal(listed.behind, key=key, query=_query(arguments))
     return ListResult(
         memories=[_listed(memory, read_set, now, people) for memory in memories],
+        unreadable=sorted([*listed.unreadable, *wordless], reverse=True) or None,
         cursor=cursor,
     )
 

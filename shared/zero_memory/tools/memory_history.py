@@ -17,7 +17,7 @@ from zero_memory.memory.ages import timestamp
 from zero_memory.memory.history import History, history
 from zero_memory.memory.model import AuditRecord, Dispute
 from zero_memory.memory.preview import preview
-from zero_memory.memory.reading import Memory, load_visible
+from zero_memory.memory.reading import Memory, load_readable
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.cursors import seal, seal_key_of, unseal
 from zero_memory.scopes.people import shown_people
@@ -45,7 +45,7 @@ def run(services: Services, caller: Caller, arguments: HistoryArguments) -> Hist
     if found.next is not None:
         key = seal_key_of(services.table, caller.person)
         cursor = seal(found.next, key=key, query=query)
-    seen = load_visible(services.table, _named(found), rights.read_set)
+    seen, _ = load_readable(services.table, _named(found), rights.read_set)
     people = shown_people(services.table, _people(found))
     return _answer(found, rights.read_set, frozenset(seen), people, cursor)
 

@@ -13,7 +13,7 @@ from zero_memory.memory.ages import age, moment, timestamp
 from zero_memory.memory.canonical import canonical
 from zero_memory.memory.guard import refuse_secrets
 from zero_memory.memory.model import Body
-from zero_memory.memory.reading import load_visible, seen_successors, with_bodies
+from zero_memory.memory.reading import load_readable, readable_memories, seen_successors
 from zero_memory.memory.staleness import stale_days
 from zero_memory.retrieval.excerpt import excerpt
 from zero_memory.retrieval.gather import Query
@@ -60,17 +60,19 @@ def _ids(arguments: RecallArguments) -> list[str] | None:
 
 def _by_id(services: Services, standing: Standing, ids: list[str]) -> RecallResult:
     read_set = standing.rights().read_set
-    metas = load_visible(services.table, ids, read_set)
-    memories = with_bodies(
+    metas, damaged = load_readable(services.table, ids, read_set)
+    memories, wordless = readable_memories(
         services.table, [metas[memory_id] for memory_id in ids if memory_id in metas]
     )
-    found = {memory.meta.memory_id for memory in memories}
+    unreadable = {*damaged, *wordless}
+    told = {*unreadable, *(memory.meta.memory_id for memory in memories)}
     successors = seen_successors(services.table, metas.values(), read_set)
     people = shown_people(services.table, [memory.meta.author for memory in memories])
     now = services.clock.now()
     return RecallResult(
         memories=[whole(memory, read_set, now, successors, people) for memory in memories],
-        missing=[memory_id for memory_id in ids if memory_id not in found],
+        missing=[memory_id for memory_id in ids if memory_id not in told],
+        unreadable=[memory_id for memory_id in ids if memory_id in unreadable] or None,
         session=standing.state(),
     )
 
@@ -90,10 +92,10 @@ def _by_query(services: Services, standing: Standing, arguments: RecallArguments
         kinds=frozenset(arguments.kinds) if arguments.kinds else None,
         alive_at=moment("as_of", arguments.as_of) if arguments.as_of else None,
     )
-    bodies = {
-        memory.meta.memory_id: memory.body
-        for memory in with_bodies(services.table, [each.meta for each in found.ranked])
-    }
+    memories, wordless = readable_memories(services.table, [each.meta for each in found.ranked])
+    bodies = {memory.meta.memory_id: memory.body for memory in memories}
+    cut = f"memories without their words left out: {len(wordless):,}" if wordless else None
+    degraded = "; ".join(filter(None, (found.degraded, cut))) or None
     successors = seen_successors(
         services.table, (each.meta for each in found.ranked), standing.rights().read_set
     )
@@ -113,9 +115,10 @@ def _by_query(services: Services, standing: Standing, arguments: RecallArguments
             for each in found.ranked
             if each.meta.memory_id in bodies
         ],
+        unreadable=[*found.unreadable, *wordless] or None,
         scopes=sorted(read_set.paths.values()),
-        degraded=found.degraded is not None,
-        degraded_reason=found.degraded,
+        degraded=degraded is not None,
+        degraded_reason=degraded,
         session=standing.state(searched=read_set),
     )
 

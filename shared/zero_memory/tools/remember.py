@@ -19,7 +19,7 @@ from zero_memory.memory.guard import refuse_secrets, text_leaves
 from zero_memory.memory.history import cut_of
 from zero_memory.memory.model import Meta
 from zero_memory.memory.preview import preview
-from zero_memory.memory.reading import load_visible, with_bodies
+from zero_memory.memory.reading import load_visible, readable_memories, with_bodies
 from zero_memory.memory.write import (
     Destination,
     Draft,
@@ -233,6 +233,7 @@ def _similar(
         ranking=services.ranking,
         limit=_SIMILAR_SHOWN,
     )
+    memories, _ = readable_memories(services.table, metas)
     now = services.clock.now()
     return [
         SimilarMemory(
@@ -242,7 +243,7 @@ def _similar(
             age=age(memory.meta.created_at, now),
             preview=preview(memory.body.content, _PREVIEW)[0],
         )
-        for memory in with_bodies(services.table, metas)
+        for memory in memories
     ]
 
 

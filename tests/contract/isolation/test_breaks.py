@@ -35,6 +35,12 @@ def load_all(table: Table, memory_ids: Sequence[str], read_set: ReadSet) -> dict
     return {meta.memory_id: meta for meta in found if meta is not None}
 
 
+def load_all_readable(
+    table: Table, memory_ids: Sequence[str], read_set: ReadSet
+) -> tuple[dict[str, Meta], list[str]]:
+    return load_all(table, memory_ids, read_set), []
+
+
 def everywhere(at: Edge) -> Callable[[ReadSet], tuple[str, ...]]:
     """A filter that lets every scope of the home through."""
 
@@ -61,16 +67,16 @@ def record_filter(patch: pytest.MonkeyPatch, at: Edge) -> None:
 
 def record_filter_of_search(patch: pytest.MonkeyPatch, at: Edge) -> None:
     patch.setattr(gather, "scope_filter", everywhere(at))
-    patch.setattr(gather, "load_visible", load_all)
+    patch.setattr(gather, "load_readable", load_all_readable)
 
 
 def ids(patch: pytest.MonkeyPatch, at: Edge) -> None:
-    patch.setattr(recall, "load_visible", load_all)
+    patch.setattr(recall, "load_readable", load_all_readable)
 
 
 def lists(patch: pytest.MonkeyPatch, at: Edge) -> None:
     patch.setattr(listing, "scope_filter", everywhere(at))
-    patch.setattr(listing, "load_visible", load_all)
+    patch.setattr(listing, "load_readable", load_all_readable)
 
 
 def counts(patch: pytest.MonkeyPatch, at: Edge) -> None:
@@ -90,7 +96,7 @@ def supersede_targets(patch: pytest.MonkeyPatch, at: Edge) -> None:
 
 def entities(patch: pytest.MonkeyPatch, at: Edge) -> None:
     patch.setattr(graph, "scope_filter", everywhere(at))
-    patch.setattr(graph, "load_visible", load_all)
+    patch.setattr(graph, "load_readable", load_all_readable)
 
 
 def changes(patch: pytest.MonkeyPatch, at: Edge) -> None:
@@ -98,11 +104,11 @@ def changes(patch: pytest.MonkeyPatch, at: Edge) -> None:
 
 
 def links(patch: pytest.MonkeyPatch, at: Edge) -> None:
-    patch.setattr(history, "load_visible", load_all)
+    patch.setattr(history, "load_readable", load_all_readable)
 
 
 def audit(patch: pytest.MonkeyPatch, at: Edge) -> None:
-    patch.setattr(memory_history, "load_visible", load_all)
+    patch.setattr(memory_history, "load_readable", load_all_readable)
 
 
 def successors(patch: pytest.MonkeyPatch, at: Edge) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 from tests.contract.isolation.edge import HANDLERS, PROTOCOL, Answer, Edge, Person, arrives, edge
 from tests.contract.isolation.edge import send as send_json
+from tests.contract.memory.damage import damage_meta
 from tests.contract.refusals.source import FILLED_IN, Wording, wordings
 from zero_memory.admin import commands
 from zero_memory.client.failure import Failure
@@ -807,6 +808,13 @@ def upload_too_long(of: Stage) -> Answer:
 def many_sections(of: Stage) -> Answer:
     of.patch.setattr("zero_memory.portability.importing._SECTIONS", 0)
     return of.imports("# A\n\nzebra one\n\n# B\n\nzebra two\n")
+
+
+@case
+def note_over_a_damaged_memory(of: Stage) -> Answer:
+    imported = of.imports("zebra\n").json
+    damage_meta(of.at.table, imported["items"][0]["ids"][0])
+    return of.imports("zebra\n")
 
 
 @case

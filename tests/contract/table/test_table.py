@@ -292,6 +292,8 @@ def test_keys_are_paged_as_the_records_are(table: Table, newest_first: bool):
     names = [each.memory_id for each in markers(10)]
     assert found == (names[::-1] if newest_first else names)
     assert table.keys(PendingMarker, "scp_2").records == ()
+    since = table.keys(PendingMarker, "scp_1", since=names[6], newest_first=newest_first).records
+    assert set(since) == set(names[6:])
 
 
 def test_the_keys_of_a_directory_are_listed_over_all_its_parts(table: Table):

@@ -4,14 +4,19 @@ import json
 import os
 import stat
 import subprocess
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from unicodedata import category, normalize
 
 import pytest
 
+from tests.contract.memory.damage import damage_meta
 from tests.service import ZM, Service
+from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.client.main import COMMANDS
+from zero_memory.memory.model import Meta
+from zero_memory.ports.table import Put
 
 LOCALES = [
     {"LANG": "C", "LC_ALL": "C"},
@@ -128,6 +133,32 @@ def test_a_memory_goes_through_its_life_at_a_terminal(service: Service, tmp_path
     assert "is live" in run("restore", first, "--audit", forgotten["audit_id"])
     assert f"Erased: {first}" in run("erase", first, "--confirm", first)
     assert "There is no such memory" in run("recall", first)
+
+
+def test_what_cannot_be_read_is_named_wherever_it_belongs(service: Service, tmp_path: Path) -> None:
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return zm(*arguments, environment=service.environment, cwd=tmp_path)
+
+    saying = {"content": "The heron nests late", "scope": "personal"}
+    memory = service.call("remember", saying).json()["id"]
+    with closing(SqliteTable(service.home / "table.sqlite3")) as table:
+        whole = table.get(Meta, memory)
+        assert whole is not None
+        damage_meta(table, memory)
+        try:
+            said = f"{memory}  It is damaged where it is stored; ask who runs the service"
+            for command in (
+                ("recall", memory),
+                ("recall", "Where does the heron nest?", "--scope", "personal"),
+                ("list", "--scope", "personal", "--limit", "1"),
+            ):
+                shown = run(*command)
+                assert (shown.returncode, said in shown.stdout) == (0, True), command
+            left = run("export", "out", "--scope", "personal")
+            named = f"Left out, as it is damaged where it is stored: {memory}."
+            assert (left.returncode, named in left.stderr) == (1, True)
+        finally:
+            table.transact([Put(whole)])
 
 
 def test_a_loop_is_closed_with_its_outcome_and_opened_again(

@@ -1,0 +1,36 @@
+"""Records that cannot be read, as a fault of the store or another version leaves them."""
+
+from typing import Any
+
+from msgspec import structs
+
+from zero_memory.memory.model import Meta, SearchRecord, StoredBody
+from zero_memory.ports.table import Put, Table
+
+_WRONG: Any = 7
+
+
+def damage_meta(table: Table, memory_id: str) -> None:
+    """Make what a memory is, and whose, unreadable."""
+    table.transact([Put(structs.replace(_meta(table, memory_id), owner=_WRONG))])
+
+
+def damage_search_record(table: Table, memory_id: str) -> None:
+    """Make what a memory is searched by unreadable."""
+    table.transact([Put(SearchRecord(_meta(table, memory_id).scope, memory_id, _WRONG))])
+
+
+def damage_words(table: Table, memory_id: str) -> None:
+    """Make a memory's words unreadable, which lie in a record of their own."""
+    table.transact(
+        [
+            Put(structs.replace(_meta(table, memory_id), body=None)),
+            Put(StoredBody(memory_id, _WRONG)),
+        ]
+    )
+
+
+def _meta(table: Table, memory_id: str) -> Meta:
+    meta = table.get(Meta, memory_id)
+    assert meta is not None
+    return meta
