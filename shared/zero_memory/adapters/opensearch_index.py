@@ -8,7 +8,7 @@ frequencies and vectors that candidates bring along.
 
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from secrets import token_hex
 
 import numpy as np
@@ -199,22 +199,22 @@ class OpenSearchIndex:
             ends = time.monotonic() + self._write_s
             left = self._aliases(ends).get(self._building)
             if left is not None:
-                self._drop(left.name, ends)
+                self._abandon(left.name, ends)
             made = self._create(self._building, token_hex(8), ends, {"refresh_interval": "-1"})
         anew = Target(self._building, refresh=False, may_be_gone=True)
         try:
             yield _NewIndex(
                 lambda documents: self._store(documents, lambda _: [anew], _BUILD_S), self.erase
             )
-        except BaseException:
             with available():
-                self._drop(made, time.monotonic() + self._write_s)
+                self._refresh(made, time.monotonic() + _BUILD_S)
+                ends = time.monotonic() + self._write_s
+                self._complete(made, ends)
+                self._replace_live(made, ends)
+        except BaseException:
+            with suppress(IndexUnavailable), available():  # else the next one drops it
+                self._abandon(made, time.monotonic() + self._write_s)
             raise
-        with available():
-            self._refresh(made, time.monotonic() + _BUILD_S)
-            ends = time.monotonic() + self._write_s
-            self._complete(made, ends)
-            self._replace_live(made, ends)
 
     def identity(self) -> str:
         """The engine's own id of the live index, which is made when there is none."""
@@ -312,7 +312,7 @@ class OpenSearchIndex:
                 return  # by an earlier attempt, whose answer was lost
             actions: list[Json] = [
                 {"add": {"index": made, "alias": self.name}},
-                {"remove": {"index": made, "alias": self._building}},
+                self._no_longer_building(made),
             ]
             if live is not None:
                 actions.insert(0, {"remove_index": {"index": live.name}})
@@ -327,13 +327,36 @@ class OpenSearchIndex:
             if self._live(ends).name != made:
                 raise
 
-    def _drop(self, name: str, ends: float) -> None:
+    def _abandon(self, made: str, ends: float) -> None:
+        """Drop an index that was being built, unless it is the live one by now.
+
+        Without its alias it can't become that any more, should a request still be on its way.
+        """
+        body = {"actions": [self._no_longer_building(made)]}
+        try:
+            ask(
+                lambda wait: self._client.indices.update_aliases(
+                    body=body, params={"request_timeout": wait}
+                ),
+                ends,
+            )
+        except NotFoundError:
+            live = self._aliases(ends).get(self.name)
+            if live is not None and live.name == made:
+                return
         ask(
             lambda wait: self._client.indices.delete(
-                index=name, params={"ignore_unavailable": "true", "request_timeout": wait}
+                index=made, params={"ignore_unavailable": "true", "request_timeout": wait}
             ),
             ends,
         )
+
+    def _no_longer_building(self, made: str) -> Json:
+        """What fails, with all that is asked along with it, when it is so already.
+
+        Needs OpenSearch 2.12 (`must_exist`).
+        """
+        return {"remove": {"index": made, "alias": self._building, "must_exist": True}}
 
     def _targets(self, ends: float) -> list[Target]:
         """Where a document goes, asked for at each write.

@@ -1,6 +1,6 @@
 """An engine that is down, slow, throttled or answers in part, and one that comes back."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack, closing
 
 import pytest
@@ -12,7 +12,7 @@ from tests.hashing_embedder import HashingEmbedder
 from tests.opensearch.faults import Fault, FaultyNode, faulty
 from tests.opensearch.homes import built, left_behind
 from tests.ports import Ports
-from tests.relay import Answer, Ask, Request
+from tests.relay import HUNG_UP, Answer, Ask, Request
 from zero_memory.adapters.fallback_index import FallbackIndex
 from zero_memory.adapters.opensearch_client import opensearch_client
 from zero_memory.adapters.opensearch_index import OpenSearchIndex
@@ -98,6 +98,58 @@ def test_a_build_outlasts_an_engine_that_fails_at_every_step_once(
     node.fault = None
     assert [match.memory_id for match in search(patient).semantic] == ["mem_2"]
     assert len(opensearch.indices.get(index=f"{patient.name}-*")) == 1
+
+
+@pytest.mark.parametrize("step", ["_settings", "_refresh", "_mapping", "_aliases"])
+def test_a_build_that_fails_in_its_last_steps_leaves_nothing_behind(
+    index: OpenSearchIndex, node: FaultyNode, opensearch: OpenSearch, step: str
+) -> None:
+    def meddle(request: Request, ask: Ask) -> Answer | None:
+        path = request.path.partition("?")[0]
+        if path.endswith(step) and not is_abandoning(request):
+            return HUNG_UP
+        return ask(request)
+
+    with pytest.raises(IndexUnavailable):
+        build(index, lambda: setattr(node, "meddle", meddle))
+    assert len(opensearch.indices.get(index=f"{index.name}-*")) == 1
+    assert [match.memory_id for match in search(index).semantic] == ["mem_1"]
+
+
+@pytest.mark.parametrize("swapped", ["before it is abandoned", "after it was"])
+def test_a_swap_that_comes_late_takes_place_whole_or_not_at_all(
+    index: OpenSearchIndex, node: FaultyNode, opensearch: OpenSearch, swapped: str
+) -> None:
+    on_the_way: list[Request] = []
+
+    def meddle(request: Request, ask: Ask) -> Answer | None:
+        if is_abandoning(request):
+            answer = ask(request) if swapped == "after it was" else None
+            for each in on_the_way:
+                ask(each)
+            return answer or ask(request)
+        if request.path.startswith("/_aliases"):
+            on_the_way.append(request)
+            return HUNG_UP
+        return ask(request)
+
+    with pytest.raises(IndexUnavailable):
+        build(index, lambda: setattr(node, "meddle", meddle))
+    assert on_the_way
+    assert len(opensearch.indices.get(index=f"{index.name}-*")) == 1
+    live = "mem_1" if swapped == "after it was" else "mem_2"
+    assert [match.memory_id for match in search(index).semantic] == [live]
+
+
+def build(index: OpenSearchIndex, before_the_last_steps: Callable[[], None]) -> None:
+    with index.replacing() as anew:
+        anew.apply([document("mem_2")])
+        before_the_last_steps()
+
+
+def is_abandoning(request: Request) -> bool:
+    """Whether it takes the alias from an index that is being built, and no more."""
+    return request.path.startswith("/_aliases") and b'"add"' not in request.body
 
 
 @pytest.mark.parametrize("overtaken", ["_mget", "_forcemerge"])
