@@ -13,17 +13,16 @@ from botocore.session import Session, get_session
 _SERVICES = ["dynamodb", "s3"]
 
 
-class _FewServices(Loader):
-    """Botocore's own data, of the services that are used here."""
+class _RulesAlone(Loader):
+    """Botocore's own data, of the services that are used here.
+
+    Without the table of endpoints, which the rules that a service brings along replace.
+    """
 
     def list_available_services(self, type_name: str) -> list[str]:
         """Only asked whether a service exists."""
         del type_name
         return _SERVICES
-
-
-class _RulesAlone(_FewServices):
-    """Without the table of endpoints, which the rules that a service brings along replace."""
 
     def load_data_with_path(self, name: str) -> tuple[Any, str]:
         """The data, and where it is from: with a table of its own, botocore follows the rules."""
@@ -32,12 +31,11 @@ class _RulesAlone(_FewServices):
         return super().load_data_with_path(name)
 
 
-def aws_session(*, rules_alone: bool = False) -> Session:
+def aws_session() -> Session:
     """A session by the environment's region and credentials, for clients of `_SERVICES`.
 
     Of botocore alone: boto3 around it takes a quarter of a cold start, for what is unused.
-    `rules_alone` is not for S3, whose region us-east-1 is an exception that the table makes.
     """
     session = get_session()
-    session.register_component("data_loader", _RulesAlone() if rules_alone else _FewServices())
+    session.register_component("data_loader", _RulesAlone())
     return session

@@ -70,7 +70,7 @@ _SERVER_ERROR = 500
 
 def dynamodb_client() -> "DynamoDBClient":
     """A client by the environment's region and credentials, with timeouts and bounded retries."""
-    session: Any = aws_session(rules_alone=True)  # the stubs know no service by its name here
+    session: Any = aws_session()  # the stubs know no service by its name here
     return session.create_client("dynamodb", config=CONFIG)
 
 

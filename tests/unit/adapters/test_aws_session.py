@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 from unittest import mock
+from urllib.parse import parse_qs
 
 import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
-from botocore.session import Session, get_session
+from botocore.session import get_session
 
 from zero_memory.adapters import dynamodb, s3
 
@@ -35,15 +36,22 @@ def test_an_object_is_asked_for_where_an_ordinary_session_asks() -> None:
     assert sent(s3.s3_client(), ask) == sent(ordinary(s3.s3_client), ask)
 
 
+def test_a_link_leads_where_an_ordinary_session_leads() -> None:
+    def link(client: Any) -> tuple[str, str]:
+        asked = {"Bucket": "a-bucket", "Key": "a key"}
+        url: str = client.generate_presigned_url("get_object", Params=asked)
+        where, _, signed = url.partition("?")
+        return where, parse_qs(signed)["X-Amz-Credential"][0]
+
+    assert link(s3.s3_client()) == link(ordinary(s3.s3_client))
+
+
 def ordinary(make: Callable[[], Any]) -> Any:
     """The same client, of a session that knows everything."""
 
-    def session(**_: object) -> Session:
-        return get_session()
-
     with (
-        mock.patch.object(dynamodb, "aws_session", session),
-        mock.patch.object(s3, "aws_session", session),
+        mock.patch.object(dynamodb, "aws_session", get_session),
+        mock.patch.object(s3, "aws_session", get_session),
     ):
         return make()
 
