@@ -38,6 +38,8 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     done = "Already known" if result["deduplicated"] else "Remembered"
     print(f"{done} in {result['scope']}: {result['id']}")
+    if "newly" in result["session"]:
+        print(f"  {result['session']['line']}")
     for advice in ("routing_reason", "hint", "anchor_hint", "status_hint"):
         if advice in result:
             print(f"  {result[advice]}")

@@ -1,24 +1,33 @@
-"""Which project this is: the git remote of the working directory, else its repository's root."""
+"""Which project this is: the git remote of the working directory, and its repository's root."""
 
 import re
 import subprocess
 
 TIMEOUT_S = 5.0
 
+_NO_REMOTE = "no remote"
+_LONGEST = 1_000
+"""Characters that the service takes."""
+
 _FETCHED = re.compile(r"^([^\t\n]+)\t(.+) \(fetch\)", re.MULTILINE)
 """A remote's name and URL, as git lists them."""
 
 
 def project_hint() -> str | None:
-    """A remote's URL without credentials, or a root path; None outside of a repository.
+    """A remote's URL without credentials, or `no remote`, and a root path on a line of its own.
 
-    Git itself is asked, which knows worktrees, includes, hosts' short names (`insteadOf`) and
-    `GIT_DIR`. Of several remotes it is `origin`, else the first.
+    None outside of a repository. Git itself is asked, which knows worktrees, includes, hosts' short
+    names (`insteadOf`) and `GIT_DIR`. Of several remotes it is `origin`, else the first.
     """
+    root = _root()
+    if not root:
+        return None
     remotes: dict[str, str] = dict(_FETCHED.findall(_git("remote", "--verbose")))
+    remote = _NO_REMOTE
     if remotes:
-        return without_credentials(remotes.get("origin") or next(iter(remotes.values())))
-    return _root() or None
+        remote = without_credentials(remotes.get("origin") or next(iter(remotes.values())))
+    hint = f"{remote}\n{root}"
+    return hint if len(hint) <= _LONGEST else root if remote == _NO_REMOTE else remote
 
 
 def _root() -> str:

@@ -27,7 +27,10 @@ ScopeName = Annotated[
 ]
 ProjectHint = Annotated[
     Hint,
-    Field(description="Which project this is: git remote, repository root path, or name."),
+    Field(
+        description="Which project this is: git remote, repository root path, or name. Best both: "
+        "the remote (or: no remote), a newline, the path."
+    ),
 ]
 Cursor = Annotated[str, StringConstraints(min_length=1, max_length=4_000)]
 ThreadToken = Annotated[
@@ -39,10 +42,14 @@ ThreadToken = Annotated[
 
 
 class SessionState(Result):
-    """Where the caller stands."""
+    """Where the caller stands.
+
+    `newly`: the hint's project was made by this call, or was taken for it by its name alone.
+    """
 
     attached_project: str | None
     thread: str | None = None
+    newly: Literal["made", "taken"] | None = None
     line: str
 
 

@@ -1,5 +1,8 @@
 """What a project hint says: a git remote, a repository's root path, or a name.
 
+Or a checkout, in two lines: its remote, or `no remote`, and its root path. That says all that a
+repository is known by, so that nothing about it need be guessed from its name.
+
 Spellings of one repository fold into one identity: `git@github.com:Acme/api.git`,
 `ssh://git@ssh.github.com:443/acme/api` and `https://x:y@github.com/acme/api/` are all
 `remote:github.com/acme/api`.
@@ -10,6 +13,7 @@ from hashlib import sha256
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from zero_memory.scopes.paths import slug_of
 
@@ -41,17 +45,35 @@ _OWNER_AND_NAME = frozenset(("github.com", "bitbucket.org", "codeberg.org"))
 """Hosts whose repositories have two-part paths; what follows is a page of theirs."""
 
 
-class Hint(Struct, frozen=True):
-    """A hint that names a project.
+NO_REMOTE = "no remote"
+"""The first line of a checkout's hint that has none."""
 
-    `identity` is the folded `remote:…` or `path:…` and begins with `sort`, the beginning of all
-    that could stand in its place: other remotes, or other paths on the same machine. Both are
-    empty for a bare name. `name` is what the project would be called.
+
+REMOTE = "remote:"
+"""How the marks of remotes begin."""
+
+
+class Mark(Struct, frozen=True):
+    """What a repository is known by: the folded `remote:…` or `path:…`.
+
+    `sort` is how all begin that could stand in its place: other remotes, or other paths on the same
+    machine.
     """
 
     sort: str
     identity: str
+
+
+class Hint(Struct, frozen=True):
+    """A hint that names a project.
+
+    `marks` are what it is known by, the strongest first; a bare name has none. `name` is what the
+    project would be called. `checkout`: the hint says all that its repository is known by.
+    """
+
+    marks: tuple[Mark, ...]
     name: str
+    checkout: bool = False
 
     @property
     def slug(self) -> str:
@@ -72,14 +94,29 @@ def strip_credentials(hint: str) -> str:
 
 def read_hint(text: str, machine: str) -> Hint | None:
     """What a hint names, None when it names nothing (blank, `/`, `.`, `~`, punctuation alone)."""
-    text = strip_credentials(text).strip()
-    if _is_path(text):
-        hint = _path_hint(text, machine)
+    remote, _, path = map(str.strip, strip_credentials(text).strip().partition("\n"))
+    place = _path_hint(path, machine) if _is_path(path) else None
+    if place is not None and remote == NO_REMOTE:
+        hint = replace(place, checkout=True)
     else:
-        text = _USER.sub("", text, count=1)
-        remote = _remote(text)
-        hint = Hint("", "", text) if remote is None else _remote_hint(*remote)
+        hint = _line_hint(remote, machine)
+        if place is not None:
+            hint = _checkout(hint, place)
     return hint if hint is not None and hint.slug else None
+
+
+def _checkout(remote: Hint | None, place: Hint) -> Hint:
+    if remote is None or not remote.marks:  # a remote of a form that is not known here
+        return place
+    return Hint((*remote.marks, *place.marks), remote.name, checkout=True)
+
+
+def _line_hint(text: str, machine: str) -> Hint | None:
+    if _is_path(text):
+        return _path_hint(text, machine)
+    text = _USER.sub("", text, count=1)
+    remote = _remote(text)
+    return Hint((), text) if remote is None else _remote_hint(*remote)
 
 
 def _remote(text: str) -> tuple[str, str] | None:
@@ -114,7 +151,8 @@ def _remote_hint(host: str, path: str) -> Hint | None:
     if not parts or not host:
         return None
     parts[-1] = re.sub(r"\.git$", "", parts[-1], flags=re.IGNORECASE)
-    return Hint("remote:", f"remote:{host}/{'/'.join(parts).casefold()}", parts[-1])
+    mark = Mark(REMOTE, f"{REMOTE}{host}/{'/'.join(parts).casefold()}")
+    return Hint((mark,), parts[-1])
 
 
 def _is_path(text: str) -> bool:
@@ -145,9 +183,8 @@ def _path_hint(text: str, machine: str) -> Hint | None:
     if len(parts) == 1 and (text.startswith("~") or _DRIVE.match(text)):
         return None
     folded = "/".join(parts).casefold() if windows else "/".join(parts)
-    return Hint(
-        f"path:{_digest(machine)}:", f"path:{_digest(machine)}:{_digest(folded)}", parts[-1]
-    )
+    sort = f"path:{_digest(machine)}:"
+    return Hint((Mark(sort, f"{sort}{_digest(folded)}"),), parts[-1])
 
 
 def _digest(text: str) -> str:

@@ -4,7 +4,7 @@ The first hint that resolves attaches a conversation; a later one that names ano
 that call alone, so that reading elsewhere never moves where the conversation writes.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ from zero_memory.ports.table import Table
 from zero_memory.scopes.access import NO_SUCH_SCOPE, Access, can_write
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.model import Membership
-from zero_memory.scopes.projects import find_project, open_own_path, open_project
+from zero_memory.scopes.projects import Astray, Newly, open_own_path, open_project, reach
 from zero_memory.scopes.threads import attach, fresh_thread, is_thread, thread_of
 from zero_memory.scopes.visibility import ReadSet
 
@@ -24,19 +24,37 @@ PORTABLE_KINDS = frozenset(("fact", "reference", "gotcha"))
 """Kinds of memory that may hold beyond the project that they were learnt in."""
 
 
+_FORMS = "git remote, repository root or name"
+
+_ASTRAY: Mapping[Astray, str] = {
+    "unknown": "No project is known by this call's project_hint; the first memory with it makes "
+    "one.",
+    "several": "Several projects are called as this call's project_hint says: pass the git remote, "
+    "or one of them as scope.",
+    "nothing": f"This call's project_hint names no project: pass another ({_FORMS}).",
+}
+
+_NEWLY: Mapping[Newly, str] = {
+    "made": ", a project that this call made",
+    "taken": ", by its name alone: it was not known by this project_hint",
+}
+
+
 class Session(Struct, frozen=True):
     """A call's conversation.
 
     `attached` is its project; `pinned` is another one that this call's hint named. `thread` is for
     the caller to echo. `conversation` names principal and conversation, None when the call named
-    neither thread nor conversation. `astray`: the call's hint reached no project.
+    neither thread nor conversation. `astray`: why the call's hint reached no project. `newly`: how
+    it came to one that was not known by it.
     """
 
     attached: Membership | None
     pinned: Membership | None
     thread: str
     conversation: str | None
-    astray: bool = False
+    astray: Astray | None = None
+    newly: Newly | None = None
 
     @property
     def project(self) -> Membership | None:
@@ -45,20 +63,15 @@ class Session(Struct, frozen=True):
 
     def line(self, *, everywhere: bool = False) -> str:
         """Where the caller stands, in words; `everywhere`: the call searched all that they see."""
-        astray = (
-            " The project_hint of this call reaches no project; the first memory with it makes one."
-            if self.astray
-            else ""
-        )
+        astray = "" if self.astray is None else f" {_ASTRAY[self.astray]}"
         if self.attached is None:
             read = ", so this searched all scopes that you may read" if everywhere else ""
-            return (
-                f"No project is attached{read}: pass project_hint (git remote, repository root or "
-                f"name) to work in one.{astray}"
-            )
+            advice = "" if astray else f": pass project_hint ({_FORMS}) to work in one"
+            return f"No project is attached{read}{advice}.{astray}"
+        newly = "" if self.newly is None else _NEWLY[self.newly]
         if self.pinned is None:
-            return f"Attached to {self.attached.path}.{astray}"
-        return f"Attached to {self.attached.path}; this call was about {self.pinned.path}."
+            return f"Attached to {self.attached.path}{newly}.{astray}"
+        return f"Attached to {self.attached.path}; this call was about {self.pinned.path}{newly}."
 
 
 def enter(
@@ -78,13 +91,13 @@ def enter(
     raises validation_failed (`project_hint_unresolvable:`) when it names none.
     """
     now = clock.now()
-    hinted = None
+    hinted = newly = astray = None
     if project_hint is not None:
-        hinted = (
-            open_project(table, clock, access, project_hint, caller.machine)
-            if write
-            else find_project(access, project_hint, caller.machine)
-        )
+        reached = reach(access, project_hint, caller.machine)
+        hinted, newly, astray = reached.project, reached.newly, reached.astray
+        if write:
+            astray = None
+            hinted = open_project(table, clock, access, project_hint, caller.machine)
     threads: list[str] = []
     if thread is not None and is_thread(thread):
         threads.append(thread)
@@ -100,7 +113,8 @@ def enter(
         pinned=hinted if elsewhere else None,
         thread=threads[0] if threads else fresh_thread(caller.principal, now, attached),
         conversation=conversation,
-        astray=project_hint is not None and hinted is None,
+        astray=astray,
+        newly=newly if hinted is not None else None,
     )
 
 
@@ -167,9 +181,8 @@ def write_target(
 def _attached_or_refused(session: Session) -> Membership:
     if session.project is None:
         raise validation_failed(
-            "scope_target_required: nothing says where this belongs. Pass project_hint (git "
-            "remote, repository root or name), scope (core, personal or a path), or the thread "
-            "of an earlier answer."
+            f"scope_target_required: nothing says where this belongs. Pass project_hint ({_FORMS})"
+            ", scope (core, personal or a path), or the thread of an earlier answer."
         )
     return session.project
 

@@ -50,6 +50,7 @@ class Standing(Struct, frozen=True):
         return SessionState(
             attached_project=attached.path if attached else None,
             thread=self.session.thread,
+            newly=self.session.newly,
             line=self.session.line(everywhere=searched is not None and self._all(searched)),
         )
 

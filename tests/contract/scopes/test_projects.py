@@ -82,6 +82,73 @@ def test_two_folders_of_one_name_stay_apart(ada: Someone):
     assert ada.reads("/src/c/web") is None
 
 
+def test_a_folder_keeps_its_project_when_it_gets_a_remote_and_another_of_its_name(ada: Someone):
+    project = ada.writes("no remote\n/src/noremote")
+    moved = ["git@example.org:x/y.git", "https://example.com/x/y", "git@example.net:z/noremote"]
+    assert project == ada.path("noremote")
+    assert ada.reads(f"{moved[0]}\n/src/noremote") == project
+    assert ada.writes(f"{moved[0]}\n/src/noremote") == project
+    assert ada.reads(moved[0]) == project
+    assert ada.writes(f"{moved[2]}\n/src/noremote") == project
+    # Of another name it may be another repository in the same place.
+    assert ada.reads(f"{moved[1]}\n/src/noremote") is None
+    assert ada.writes(f"{moved[1]}\n/src/noremote") == ada.path("y")
+    assert ada.reads("no remote\n/src/noremote") == project
+
+
+def test_a_checkout_of_a_known_remote_is_known_by_its_place_too(ada: Someone):
+    project = ada.writes("git@github.com:acme/web.git")
+    assert ada.writes("https://github.com/acme/web\n/src/work") == project
+    assert ada.reads("/src/work") == project
+    assert ada.writes("no remote\n/src/work") == project
+
+
+@pytest.mark.parametrize("first", ["git@github.com:acme/web.git", "git@github.com:a/web\n/src/a"])
+def test_a_repository_without_a_remote_is_none_that_has_one(ada: Someone, first: str):
+    assert ada.writes(first) == ada.path("web")
+    assert ada.reads("no remote\n/src/b/web") is None
+    assert ada.writes("no remote\n/src/b/web") == ada.path("web-2")
+    assert ada.writes(first) == ada.path("web")
+
+
+def test_a_remote_somewhere_else_on_the_machine_is_another_repository(ada: Someone):
+    assert ada.writes("no remote\n/src/a/web") == ada.path("web")
+    assert ada.writes("git@github.com:q/web.git\n/src/b/web") == ada.path("web-2")
+    first = "git@github.com:acme/web.git\n/src/a/web"
+    assert ada.writes(first) == ada.path("web")
+    assert ada.writes("git@github.com:acme/web.git\n/src/c/web", machine="laptop") == ada.path(
+        "web"
+    )
+
+
+def test_on_another_machine_it_may_be_the_same_and_that_is_said(ada: Someone):
+    project = ada.writes("no remote\n/src/web")
+    there = "git@github.com:acme/web.git\n/home/web"
+    session = ada.enters(there, machine="laptop")
+    assert (session.project and session.project.path, session.newly) == (project, "taken")
+    assert "by its name alone" in session.line()
+    assert ada.enters(there, machine="laptop", write=True).newly == "taken"
+    assert ada.enters(there, machine="laptop").newly is None
+
+
+def test_a_project_that_a_call_makes_is_said_to_be_new(ada: Someone):
+    assert ada.enters(SSH).newly is None
+    made = ada.enters(SSH, write=True)
+    assert (made.newly, "made" in made.line()) == ("made", True)
+    assert ada.enters(SSH, write=True).newly is None
+    assert ada.enters("api", write=True).newly is None
+
+
+@pytest.mark.parametrize(
+    "third", ["no remote\n/src/c/web", "git@github.com:c/web.git", "git@github.com:c/web\n/src/c"]
+)
+def test_what_may_be_several_projects_and_can_say_no_more_gets_its_own(ada: Someone, third: str):
+    for folder in ("a", "b"):
+        ada.writes(f"no remote\n/src/{folder}/web")
+    assert ada.reads(third, machine="laptop") is None
+    assert ada.writes(third, machine="laptop") == ada.path("web-3")
+
+
 def test_a_name_of_two_projects_is_refused_on_a_write_and_absent_on_a_read(ada: Someone):
     ada.writes("git@github.com:acme/web.git")
     ada.writes("git@github.com:globex/web.git")

@@ -266,7 +266,7 @@ def test_the_session_says_where_it_stands(ada: Someone):
     assert ada.path("api") in line
     astray = ada.enters("git@example.com:acme/nowhere.git", thread=thread).line()
     assert ada.path("web") in astray
-    assert "reaches no project" in astray
+    assert "No project is known" in astray
 
 
 # Reads
@@ -354,3 +354,20 @@ def test_a_reader_does_not_write(ada: Someone, ben: Someone):
     assert ben.reads(WEB) == path
     assert _refusal(lambda: ben.writes(WEB)).code is ErrorCode.FORBIDDEN
     assert _refusal(lambda: ben.writes(scope=path)).code is ErrorCode.FORBIDDEN
+
+
+@pytest.mark.parametrize(
+    ("hint", "said"),
+    [
+        ("git@example.com:acme/nowhere.git", "the first memory with it makes one"),
+        ("web", "pass the git remote, or one of them as scope"),
+        ("/", "pass another"),
+    ],
+)
+def test_a_hint_that_reaches_nothing_is_answered_for_what_it_is(ada: Someone, hint: str, said: str):
+    for owner in ("acme", "globex"):
+        ada.writes(f"git@example.com:{owner}/web.git")
+    line = ada.enters(hint).line(everywhere=True)
+    assert line.startswith("No project is attached, so this searched all scopes")
+    assert said in line
+    assert "pass project_hint" not in line

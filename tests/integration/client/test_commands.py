@@ -12,6 +12,7 @@ from unicodedata import category, normalize
 import pytest
 
 from tests.contract.memory.damage import damage_meta
+from tests.git import git
 from tests.service import ZM, Service
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.client.main import COMMANDS
@@ -99,6 +100,26 @@ def test_inside_a_repository_a_fact_goes_to_its_project(service: Service, tmp_pa
     assert stored.returncode == 0, stored.stderr
     assert "Remembered in proj." in stored.stdout
     assert ".shop: mem_" in stored.stdout
+
+
+def test_a_repository_keeps_its_memories_when_it_gets_a_remote_apart_from_others_of_its_name(
+    service: Service, tmp_path: Path
+) -> None:
+    def run(folder: str, *arguments: str) -> str:
+        return zm(*arguments, environment=service.environment, cwd=tmp_path / folder).stdout
+
+    for folder in ("one/ferry", "two/ferry", "three/ferry"):
+        (tmp_path / folder).mkdir(parents=True)
+        git(tmp_path / folder, "init")
+    git(tmp_path / "two/ferry", "remote", "add", "origin", "https://example.com/two/ferry.git")
+
+    assert ", a project that this call made.\n" in run("one/ferry", "It leaves at six.")
+    for other in ("two/ferry", "three/ferry"):
+        assert ".ferry-" in run(other, "It never leaves.")
+        assert "It leaves at six." not in run(other, "recall", "When does it leave?")
+    git(tmp_path / "one/ferry", "remote", "add", "origin", "https://example.com/ships.git")
+    assert "It leaves at six." in run("one/ferry", "recall", "When does it leave?")
+    assert "call made" not in run("one/ferry", "It comes back at nine.")
 
 
 def test_outside_of_one_a_fact_without_scope_is_refused_in_words(

@@ -32,15 +32,21 @@ def test_outside_of_a_repository_there_is_no_hint(
 
 
 def test_a_repository_without_remote_is_its_root(repository: Path) -> None:
-    assert project_hint() == str(repository.resolve())
+    assert project_hint() == f"no remote\n{repository.resolve()}"
 
 
 def test_origin_comes_before_other_remotes(repository: Path) -> None:
     git(repository, "remote", "add", "fork", "https://example.com/fork.git")
-    assert project_hint() == "https://example.com/fork.git"
+    assert project_hint() == f"https://example.com/fork.git\n{repository.resolve()}"
 
     git(repository, "remote", "add", "origin", "git@example.com:acme/api.git")
-    assert project_hint() == "git@example.com:acme/api.git"
+    assert project_hint() == f"git@example.com:acme/api.git\n{repository.resolve()}"
+
+
+def test_a_hint_is_as_long_as_the_service_takes(repository: Path) -> None:
+    far = f"https://example.com/{'a' * 990}"
+    git(repository, "remote", "add", "origin", far)
+    assert project_hint() == far
 
 
 def test_a_worktree_is_the_repository_that_it_belongs_to(
@@ -50,7 +56,7 @@ def test_a_worktree_is_the_repository_that_it_belongs_to(
     git(repository, "worktree", "add", str(tmp_path / "tree"))
     monkeypatch.chdir(tmp_path / "tree")
 
-    assert project_hint() == str(repository.resolve())
+    assert project_hint() == f"no remote\n{repository.resolve()}"
 
 
 @pytest.mark.parametrize("bare", ["shop.git", "shop/.bare"])
@@ -66,7 +72,7 @@ def test_all_worktrees_of_a_bare_repository_are_one(
         monkeypatch.chdir(tmp_path / "trees" / branch)
         hints.add(project_hint())
 
-    assert hints == {str(tmp_path.resolve() / "shop")}
+    assert hints == {f"no remote\n{tmp_path.resolve() / 'shop'}"}
 
 
 def test_a_submodule_is_a_repository_of_its_own(
@@ -79,14 +85,14 @@ def test_a_submodule_is_a_repository_of_its_own(
     git(repository / "part", "remote", "remove", "origin")
     monkeypatch.chdir(repository / "part")
 
-    assert project_hint() == str(repository.resolve() / "part")
+    assert project_hint() == f"no remote\n{repository.resolve() / 'part'}"
 
 
 def test_the_short_name_of_a_host_is_written_out(repository: Path) -> None:
     git(repository, "config", "url.git@example.com:.insteadOf", "work:")
     git(repository, "remote", "add", "origin", "work:acme/api.git")
 
-    assert project_hint() == "git@example.com:acme/api.git"
+    assert project_hint() == f"git@example.com:acme/api.git\n{repository.resolve()}"
 
 
 def test_a_remote_in_an_included_file_is_found(repository: Path, tmp_path: Path) -> None:
@@ -94,7 +100,7 @@ def test_a_remote_in_an_included_file_is_found(repository: Path, tmp_path: Path)
     included.write_text('[remote "origin"]\n\turl = https://example.com/a.git\n', encoding="utf-8")
     git(repository, "config", "include.path", str(included))
 
-    assert project_hint() == "https://example.com/a.git"
+    assert project_hint() == f"https://example.com/a.git\n{repository.resolve()}"
 
 
 def test_without_git_there_is_no_hint(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,12 @@ def _hint(text: str, machine: str = "desk") -> Hint:
     return hint
 
 
+def _identity(hint: Hint) -> str:
+    """What the project of a hint with one mark is known by."""
+    (mark,) = hint.marks
+    return mark.identity
+
+
 @pytest.mark.parametrize(
     "remote",
     [
@@ -40,7 +46,7 @@ def _hint(text: str, machine: str = "desk") -> Hint:
 )
 def test_spellings_of_one_remote_meet(remote: str):
     hint = _hint(remote)
-    assert hint.identity == "remote:github.com/acme/api"
+    assert _identity(hint) == "remote:github.com/acme/api"
     assert hint.slug == "api"
 
 
@@ -58,7 +64,7 @@ def test_spellings_of_one_remote_meet(remote: str):
     ],
 )
 def test_spellings_of_one_place_meet(one: str, other: str):
-    assert _hint(one).identity == _hint(other).identity
+    assert _identity(_hint(one)) == _identity(_hint(other))
 
 
 @pytest.mark.parametrize(
@@ -73,16 +79,16 @@ def test_spellings_of_one_place_meet(one: str, other: str):
     ],
 )
 def test_different_repositories_of_one_name_stay_apart(one: str, other: str):
-    assert _hint(one).identity != _hint(other).identity
+    assert _identity(_hint(one)) != _identity(_hint(other))
 
 
 def test_a_path_means_another_place_on_another_machine():
-    assert _hint("/home/me/web", "desk").identity != _hint("/home/me/web", "laptop").identity
+    assert _identity(_hint("/home/me/web", "desk")) != _identity(_hint("/home/me/web", "laptop"))
 
 
 def test_the_identity_of_a_path_does_not_tell_the_path():
-    assert "me" not in _hint("/home/me/quarterly").identity.split(":")
-    assert "quarterly" not in _hint("/home/me/quarterly").identity
+    assert "me" not in _identity(_hint("/home/me/quarterly")).split(":")
+    assert "quarterly" not in _identity(_hint("/home/me/quarterly"))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +104,7 @@ def test_the_identity_of_a_path_does_not_tell_the_path():
     ],
 )
 def test_of_a_password_in_a_remote_nothing_stays(remote: str):
-    assert _hint(remote).identity == "remote:github.com/acme/api"
+    assert _identity(_hint(remote)) == "remote:github.com/acme/api"
 
 
 @pytest.mark.parametrize(
@@ -124,7 +130,30 @@ def test_of_a_password_in_a_misspelt_remote_or_a_path_nothing_stays(odd: str):
 
 
 def test_of_a_password_before_a_name_nothing_stays():
-    assert _hint("me:hunter2@desk") == Hint("", "", "desk")
+    assert _hint("me:hunter2@desk") == Hint((), "desk")
+
+
+def test_a_checkout_is_its_remote_and_its_place():
+    remote, place = _hint("git@github.com:acme/api.git"), _hint("/home/me/work")
+    both = _hint("https://github.com/acme/api\n/home/me/work")
+    assert both == Hint((*remote.marks, *place.marks), "api", checkout=True)
+    assert _hint("no remote\n/home/me/work") == Hint(place.marks, "work", checkout=True)
+
+
+def test_a_checkout_of_which_a_part_says_nothing_is_the_other_part():
+    remote, place = _hint("git@github.com:acme/api.git"), _hint("/home/me/work")
+    assert _hint("git@github.com:acme/api.git\n.") == remote
+    assert _hint("some words\n/home/me/work") == place
+    assert _hint("https://github.com/\n/home/me/work") == place
+    assert read_hint("no remote\n/", "desk") == Hint((), "no remote")
+
+
+def test_of_a_password_in_a_checkout_nothing_stays():
+    one, other = (
+        _hint(f"https://me:{password}@github.com/acme/api\n/home/me:{password}@h/api")
+        for password in ("Hunter2", "other")
+    )
+    assert one == other
 
 
 @pytest.mark.parametrize(
@@ -153,7 +182,7 @@ def test_what_names_nothing_is_no_hint(nothing: str):
     ],
 )
 def test_names_become_slugs_in_ascii(name: str, slug: str):
-    assert _hint(name) == Hint("", "", name)
+    assert _hint(name) == Hint((), name)
     assert _hint(name).slug == slug
 
 
@@ -162,4 +191,4 @@ def test_any_hint_names_nothing_or_something_with_a_path(text: str):
     hint = read_hint(text, "desk")
     if hint is not None:
         assert own_slug(shared_path("proj", "p_1", hint.slug), "p_1") == hint.slug
-        assert hint.identity.startswith(hint.sort)
+        assert all(mark.identity.startswith(mark.sort) for mark in hint.marks)
