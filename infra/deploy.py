@@ -141,7 +141,8 @@ a table, a bucket for exports, queues, alarms, and what the parameters add. Befo
 SAM shows what would. The table stays when the stack is deleted.
 
 What it costs, roughly: by use, per request and per GB kept.
-  While nobody calls, at most {alarms * ALARM_USD:.2f} USD a month for {alarms} alarms, and what is stored. By parameter:
+  While nobody calls, at most {alarms * ALARM_USD:.2f} USD a month for {alarms} alarms, 0.29 for
+  a queue and the schedule, and what is stored. By parameter:
 {costs}
 """  # noqa: E501 - what people read is wrapped for them
 

@@ -47,7 +47,19 @@ WRITE_UNIT = 0.625 / MILLION
 HTTP_REQUEST = 1.00 / MILLION
 INVOCATION = 0.20 / MILLION
 GB_SECOND = 0.0000133334  # arm64
+TRACE = 5.00 / MILLION
+LOGGED_BYTE = 0.50 / 1_000_000_000
+KEY_REQUEST = 0.03 / 10_000
+QUEUE_REQUEST = 0.40 / MILLION
+ALARM = 0.10
 HOURS = 730
+
+LOG_BYTES = 1_000
+"""What a call leaves in logs, about: a line of ours, the API's, and Lambda's three."""
+
+RUNS = HOURS * 4
+POLLS = HOURS * 3_600 // 20 * 5
+"""Lambda waits at its queue with five requests of 20 s, whether anything comes or not."""
 
 
 def alarms(template: str) -> int:
@@ -58,22 +70,33 @@ def alarms(template: str) -> int:
 
 ALARMS = alarms("template.yaml")
 ALARMS_WITH_DOMAIN = ALARMS + alarms("infra/search.yaml")
+# 0.2 s at 512 MB; a run is more than five minutes after the last, so that the table asks for its
+# key anew.
+SCHEDULED = RUNS * (0.1 * GB_SECOND + INVOCATION + TRACE + LOG_BYTES * LOGGED_BYTE + KEY_REQUEST)
+ALWAYS = {
+    f"{POLLS:,} polls of the queue of parked memories": POLLS * QUEUE_REQUEST,
+    f"{RUNS:,} runs of the schedule, traced": SCHEDULED,
+}
 MONTHLY = {
-    "none": {
-        f"{ALARMS} alarms": ALARMS * 0.10,
-        "schedule, 2,920 runs of 0.2 s at 512 MB": 2_920 * (0.1 * GB_SECOND + INVOCATION),
-    },
+    "none": {f"{ALARMS} alarms": ALARMS * ALARM, **ALWAYS},
     "domain": {
         "one t3.small.search": HOURS * 0.036,
-        "10 GB gp3 of the domain": 10 * 0.122,
-        f"{ALARMS_WITH_DOMAIN} alarms": ALARMS_WITH_DOMAIN * 0.10,
-        "schedule, 2,920 runs of 0.2 s at 512 MB": 2_920 * (0.1 * GB_SECOND + INVOCATION),
+        "its 10 GB": 10 * 0.122,
+        f"{ALARMS_WITH_DOMAIN} alarms": ALARMS_WITH_DOMAIN * ALARM,
+        **ALWAYS,
     },
 }
 SECONDS = {"remember": 0.197, "recall": 0.136, "describe_scope": 0.020}
 """A warm call's time, p50 of docs/benchmarks.md; describe_scope's is an estimate."""
 
 GIGABYTES = {"remember": 1_769 / 1_024, "recall": 1_769 / 1_024, "describe_scope": 0.5}
+
+
+def rest(tool: str) -> float:
+    """What 1,000 calls cost beside the table, each of them traced."""
+    seconds = SECONDS[tool] * GIGABYTES[tool]
+    each = seconds * GB_SECOND + INVOCATION + HTTP_REQUEST + TRACE + LOG_BYTES * LOGGED_BYTE
+    return 1_000 * each
 
 
 class Counted(Composition):
@@ -112,17 +135,12 @@ class Row:
     def table(self) -> float:
         return 1_000 * (self.units.read * READ_UNIT + self.units.written * WRITE_UNIT) / CALLS
 
-    @property
-    def compute(self) -> float:
-        seconds = SECONDS[self.tool] * GIGABYTES[self.tool]
-        return 1_000 * (seconds * GB_SECOND + INVOCATION + HTTP_REQUEST)
-
     def __str__(self) -> str:
         units = self.units
         return (
             f"| {self.tool} | {self.size:,} | {self.search} | {units.requests / CALLS:.1f} "
             f"| {units.read / CALLS:.1f} | {units.written / CALLS:.1f} | {self.table:.4f} "
-            f"| {self.compute:.4f} | {self.table + self.compute:.4f} |"
+            f"| {rest(self.tool):.4f} | {self.table + rest(self.tool):.4f} |"
         )
 
 
@@ -194,7 +212,7 @@ def main() -> None:
             measure(base, token, size, phrases)
     print("\n| search | a month, idle | of it |\n|---|---|---|")
     for search, parts in MONTHLY.items():
-        of_it = ", ".join(f"{name} {price:.2f}" for name, price in parts.items())
+        of_it = "; ".join(f"{name} {price:.2f}" for name, price in parts.items())
         print(f"| {search} | {sum(parts.values()):.2f} | {of_it} |")
 
 

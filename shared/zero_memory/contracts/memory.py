@@ -25,6 +25,17 @@ ScopeName = Annotated[
     NoNul,
     Field(description="A scope's path, or core, or personal."),
 ]
+TargetScope = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=200),
+    NoNul,
+    Field(
+        description=(
+            "Where it goes: a scope's path, or core or personal. With a project attached these two "
+            "are requests; routing_reason tells when the project took it instead."
+        )
+    ),
+]
 ProjectHint = Annotated[
     Hint,
     Field(
@@ -37,7 +48,7 @@ ThreadToken = Annotated[
     str,
     StringConstraints(min_length=1, max_length=100),
     NoNul,
-    Field(description="The thread that an earlier answer's session named; echo it on every call."),
+    Field(description="The thread of an earlier answer's session; echo it on every call."),
 ]
 
 
@@ -68,19 +79,34 @@ class RememberArguments(Arguments):
         Field(description="One self-contained statement, in English, with its why."),
     ]
     kind: Kind = "fact"
-    scope: ScopeName | None = None
+    scope: TargetScope | None = None
     project_hint: ProjectHint | None = None
     thread: ThreadToken | None = None
-    entities: Annotated[list[Name], Field(max_length=MAX_ENTITIES)] | None = None
-    supersedes: Annotated[list[MemoryId], Field(max_length=MAX_SUPERSEDES)] | None = None
+    entities: Annotated[
+        list[Name] | None,
+        Field(
+            max_length=MAX_ENTITIES,
+            description="Names that it is about: people, systems, files, error codes.",
+        ),
+    ] = None
+    supersedes: Annotated[
+        list[MemoryId] | None,
+        Field(max_length=MAX_SUPERSEDES, description="Memories that this one replaces."),
+    ] = None
     links: Annotated[list[Link], Field(max_length=MAX_LINKS)] | None = None
     original: Annotated[
         Content | None,
         Field(description="The words in the source language, when that was not English."),
     ] = None
-    language: Annotated[str, StringConstraints(min_length=1, max_length=35), NoNul] | None = None
-    source: dict[str, Any] | None = None
-    agent_name: Name | None = None
+    language: Annotated[
+        Annotated[str, StringConstraints(min_length=1, max_length=35), NoNul] | None,
+        Field(description="The language of original, such as de."),
+    ] = None
+    source: Annotated[
+        dict[str, Any] | None,
+        Field(description="Pointers to where it comes from, such as a path or a URL; no content."),
+    ] = None
+    agent_name: Annotated[Name | None, Field(description="The agent that writes.")] = None
     idempotency_key: Annotated[
         str | None,
         StringConstraints(min_length=1, max_length=200),
@@ -151,7 +177,9 @@ class RecallArguments(Arguments):
         StringConstraints(min_length=1, max_length=40),
         Field(description="Answer what was stored and live at this moment (RFC 3339)."),
     ] = None
-    explain: bool = False
+    explain: Annotated[
+        bool, Field(description="Show in factors what each hit's score is made of.")
+    ] = False
 
 
 class LegRank(Result):
@@ -176,7 +204,10 @@ class Hit(Result):
     truncated: bool
     created_at: str
     age: str
-    legs: list[LegRank]
+    legs: Annotated[
+        list[LegRank],
+        Field(description="What found it, by words or by meaning, and at which rank (1 is best)."),
+    ]
     stale_days: int | None = None
     disputed: bool | None = None
     superseded_by: str | None = None
@@ -275,7 +306,7 @@ class ListArguments(Arguments):
     project_hint: ProjectHint | None = None
     thread: ThreadToken | None = None
     kinds: Annotated[list[Kind], Field(min_length=1, max_length=9)] | None = None
-    author: Name | None = None
+    author: Annotated[Name | None, Field(description="An author as answers show it.")] = None
     since: Annotated[str, StringConstraints(max_length=40)] | None = None
     until: Annotated[str, StringConstraints(max_length=40)] | None = None
     entity: Name | None = None

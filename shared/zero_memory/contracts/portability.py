@@ -5,7 +5,14 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from zero_memory.contracts.kinds import Kind
-from zero_memory.contracts.memory import Cursor, ProjectHint, ScopeName, SessionState, ThreadToken
+from zero_memory.contracts.memory import (
+    Cursor,
+    ProjectHint,
+    ScopeName,
+    SessionState,
+    TargetScope,
+    ThreadToken,
+)
 from zero_memory.contracts.model import Arguments, NoNul, Result
 
 MAX_IMPORTED = 50
@@ -37,7 +44,7 @@ class ImportArguments(Arguments):
     """What `import_memory` takes."""
 
     items: Annotated[list[ImportItem], Field(min_length=1, max_length=MAX_IMPORTED)] | None = None
-    scope: ScopeName | None = None
+    scope: TargetScope | None = None
     project_hint: ProjectHint | None = None
     thread: ThreadToken | None = None
     kind: Kind = "fact"

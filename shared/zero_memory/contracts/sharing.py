@@ -1,14 +1,25 @@
 """Arguments and results of the tools that share memories."""
 
-from zero_memory.contracts.memory import ScopeName, ThreadToken
-from zero_memory.contracts.model import Arguments, MemoryId, Result
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from zero_memory.contracts.memory import ThreadToken
+from zero_memory.contracts.model import Arguments, MemoryId, NoNul, Result
+
+SharedScope = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=200),
+    NoNul,
+    Field(description="The path of a project or team."),
+]
 
 
 class ShareArguments(Arguments):
     """What `share` takes."""
 
     memory_id: MemoryId
-    scope: ScopeName
+    scope: SharedScope
     thread: ThreadToken | None = None
 
 
@@ -16,7 +27,7 @@ class UnshareArguments(Arguments):
     """What `unshare` takes; without a scope, the sharing to all of them ends."""
 
     memory_id: MemoryId
-    scope: ScopeName | None = None
+    scope: SharedScope | None = None
     thread: ThreadToken | None = None
 
 

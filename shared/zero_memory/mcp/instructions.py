@@ -15,10 +15,10 @@ Long-term memory shared by your person's agents. Call recall before you search c
 and before deriving an answer anew; call remember when you learn something that will still hold.
 Pass project_hint first, thread always.
 
-Recall first, even after a briefing: ask for topics in English, in your own words or with exact
-identifiers (error codes, paths, flags). A hit shows an excerpt; recall with ids, or the
-resource zm://memory/{id}, gives the whole memory. Check what you recall against the code before
-you act on it, and prefer the newer of two that disagree.
+Recall first: ask for topics in English, in your own words or with exact identifiers (error
+codes, paths, flags). A hit shows an excerpt; recall with ids, or the resource
+zm://memory/{id}, gives the whole memory. Check what you recall against the code before you act
+on it, and prefer the newer of two that disagree.
 
 Remember at the moment of discovery, not at the end: one self-contained statement a memory, in
 English, with its why and the names it is about. Store decisions with their reasons,
@@ -29,11 +29,12 @@ another language, and keep its words in original, with language.
 Where things go: project_hint (git remote, repository root path or name) on your first call
 attaches the session to that project. Each answer's session names a thread; echo it as thread on
 every later call. Reading elsewhere never moves where you write. scope core or personal is for
-what holds in every project.
+what holds in every project, and in a project a request: without a judge, the project takes all
+but preferences for personal, and routing_reason says so.
 
-Corrections: name what a memory replaces in supersedes. forget needs a reason and is undone by
-restore_memory. When remember answers similar_existing, look: if yours corrects one, remember
-again with supersedes.
+Corrections: the same statement in better words, revise; a new truth, remember with supersedes;
+no truth left, forget. restore_memory takes each back. When remember answers similar_existing,
+look: if yours replaces one, remember again with supersedes.
 
 Kinds: fact lasts; decision is a choice with its rationale; preference is how someone likes
 things done; convention is an agreement that no tool enforces; gotcha is a pitfall or a fix that

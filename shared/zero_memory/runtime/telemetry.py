@@ -1,4 +1,8 @@
-"""Logs and metrics of requests: that one happened and how it went, never what was in it."""
+"""Logs and metrics of requests: that one happened and how it went, never what was in it.
+
+Each metric is billed for every hour that it has a value in, so only what an alarm watches is one,
+and only while there is some of it. Calls and their times stand in the log, and Lambda counts them.
+"""
 
 import hashlib
 import sys
@@ -44,7 +48,7 @@ def logger(level: str) -> Logger:
 
 
 def record(outcome: Outcome, settings: Settings) -> None:
-    """Log a call, and count it where there is a place that collects counts."""
+    """Log a call."""
     who = outcome.principal and hashlib.sha256(outcome.principal.encode()).hexdigest()[:12]
     logger(settings.log_level).info(
         "call",
@@ -56,8 +60,6 @@ def record(outcome: Outcome, settings: Settings) -> None:
             "code": outcome.code or "ok",
         },
     )
-    if settings.home == "aws":
-        _count(outcome)
 
 
 def record_failure(error: BaseException, request_id: str, settings: Settings) -> None:
@@ -73,10 +75,7 @@ def record_failure(error: BaseException, request_id: str, settings: Settings) ->
             "places": _places(error.__traceback__),
         },
     )
-    if settings.home == "aws":
-        metrics = _metrics()
-        metrics.add_metric("Failures", MetricUnit.Count, 1)
-        metrics.flush_metrics()
+    _count("Failures", 1, settings)
 
 
 def _places(trace: TracebackType | None) -> list[str]:
@@ -84,7 +83,7 @@ def _places(trace: TracebackType | None) -> list[str]:
 
 
 def record_drift(drift: "Drift", settings: Settings) -> None:
-    """Log what a run of the schedule found, and count it where there is a place for counts."""
+    """Log what a run of the schedule compared, and count what differed."""
     logger(settings.log_level).info(
         "index compared",
         extra={
@@ -96,24 +95,14 @@ def record_drift(drift: "Drift", settings: Settings) -> None:
             "finished": drift.finished,
         },
     )
+    if drift.found:
+        _count("IndexDrift", drift.found, settings)
+
+
+def _count(name: str, value: int, settings: Settings) -> None:
+    """Count where there is a place that collects counts."""
     if settings.home == "aws":
-        metrics = _metrics()
-        metrics.add_metric("IndexDrift", MetricUnit.Count, drift.found)
-        metrics.add_metric("IndexRefused", MetricUnit.Count, len(drift.refused))
-        metrics.add_metric("IndexCompared", MetricUnit.Count, drift.compared)
+        # Anew each time: calls of one process may overlap.
+        metrics = EphemeralMetrics(namespace=_NAMESPACE, service=_SERVICE)
+        metrics.add_metric(name, MetricUnit.Count, value)
         metrics.flush_metrics()
-
-
-def _count(outcome: Outcome) -> None:
-    metrics = _metrics()
-    metrics.add_dimension("tool", outcome.tool)
-    metrics.add_metric("Calls", MetricUnit.Count, 1)
-    metrics.add_metric("Duration", MetricUnit.Milliseconds, outcome.duration_ms)
-    metrics.add_metric("Refused", MetricUnit.Count, outcome.code not in {None, "internal"})
-    metrics.add_metric("Failed", MetricUnit.Count, outcome.code == "internal")
-    metrics.flush_metrics()
-
-
-def _metrics() -> EphemeralMetrics:
-    # Anew each time: calls of one process may overlap.
-    return EphemeralMetrics(namespace=_NAMESPACE, service=_SERVICE)

@@ -44,7 +44,7 @@ TOOL = Tool(
     description=(
         "Challenge a memory that misled you or looks wrong when you don't know what is right: it "
         "stays live, ranks lower and is marked as disputed until somebody settles it. When you "
-        "know what is right use revise, or remember with supersedes."
+        "know what is right use remember with supersedes."
     ),
     input=ChallengeArguments,
     output=ChallengeResult,

@@ -46,7 +46,7 @@ TOOL = Tool(
     title="Close a loop",
     description=(
         "Close a task that is done or dropped, or an open-question that is answered, so that "
-        "briefings stop showing it. With outcome, what came of it is remembered in its place. "
+        "nobody takes it up again. With outcome, what came of it is remembered in its place. "
         "restore_memory opens it again, and ends the outcome."
     ),
     input=CloseLoopArguments,

@@ -28,9 +28,9 @@ TOOL = Tool(
     name="forget",
     title="Forget a memory",
     description=(
-        "Forget a memory that no longer holds: it stops being recalled and stays in history. "
-        "For a corrected statement use remember with supersedes instead. "
-        "restore_memory brings it back."
+        "Forget a memory that no longer holds and that nothing replaces: it stops being recalled "
+        "and stays in history. For a new truth use remember with supersedes, for the same in "
+        "better words revise. restore_memory brings it back."
     ),
     input=ForgetArguments,
     output=StateResult,

@@ -161,9 +161,9 @@ TOOL = Tool(
     title="Recall",
     description=(
         "Recall what is known about a topic before you search code or the web, and before you "
-        "work out an answer anew, a briefing notwithstanding. Ask in English, in the words of "
-        "the answer you hope for; identifiers and error codes work as they are. With ids, read "
-        "those memories whole. Pass project_hint on the first call and thread on every call."
+        "work out an answer anew. Ask in English, in the words of the answer you hope for; "
+        "identifiers and error codes work as they are. With ids, read those memories whole. "
+        "Pass project_hint on the first call and thread on every call."
     ),
     input=RecallArguments,
     output=RecallResult,

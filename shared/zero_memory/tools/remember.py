@@ -254,8 +254,8 @@ TOOL = Tool(
         "Remember one fact, decision, preference, convention, gotcha, reference or piece of "
         "unfinished work for every later session, on every machine. Write one self-contained "
         "statement in English, with its why, at the moment you learn it; never secrets, never a "
-        "transcript. Pass project_hint on the first call and thread on every call. A correction "
-        "names what it replaces in supersedes."
+        "transcript. Pass project_hint on the first call and thread on every call. A new "
+        "truth names what it replaces in supersedes; for better words alone use revise."
     ),
     input=RememberArguments,
     output=RememberResult,

@@ -36,10 +36,9 @@ TOOL = Tool(
     name="revise",
     title="Revise a memory",
     description=(
-        "Correct the wording of a memory: a new one takes its place and keeps its kind, entities "
-        "and links; the old wording stays in history. Send the whole statement. For a statement "
-        "that is merely outdated use forget, for one that replaces several use remember with "
-        "supersedes."
+        "Say the same statement in better words: a new memory takes the old one's place and keeps "
+        "its kind, entities and links; the old wording stays in history. Send the whole "
+        "statement. For a new truth use remember with supersedes, when no truth is left forget."
     ),
     input=ReviseArguments,
     output=ReviseResult,

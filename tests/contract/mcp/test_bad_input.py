@@ -227,17 +227,17 @@ def test_an_unexpected_exception_says_nothing_but_an_id(
         assert secret not in said + answer.text + json.dumps(result)
 
 
-def test_a_failure_is_counted_over_mcp_too_where_its_answer_is_a_200(
+def test_a_failure_alone_is_counted_over_mcp_too_where_its_answer_is_a_200(
     home: bootstrap.Composition,
     client: Client,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(home, "settings", Settings(home="aws"))
-    assert client.rpc("2026-07-28", "tools/call", {"name": "fail"}).status == 200
+    for tool in ("fail", "note"):
+        assert client.rpc("2026-07-28", "tools/call", {"name": tool}).status == 200
 
-    counted = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    (failures,) = (each for each in counted if "Failures" in each)
+    (failures,) = (json.loads(line) for line in capsys.readouterr().out.splitlines())
     assert failures["Failures"] == [1.0]
     assert failures["_aws"]["CloudWatchMetrics"][0]["Dimensions"] == [["service"]]
 

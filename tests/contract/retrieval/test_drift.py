@@ -370,8 +370,8 @@ def test_an_index_that_does_not_answer_fails_the_tick(
         tick(sample("schedule"), None)
 
 
-def test_a_tick_that_is_cut_short_has_settled_and_counted_what_it_mended(
-    composed: Composition, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_tick_that_is_cut_short_has_settled_and_logged_what_it_mended(
+    composed: Composition, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def away(self: LocalIndex, *, after: str, limit: int) -> Sequence[str]:
         raise IndexUnavailable("away")
@@ -381,19 +381,21 @@ def test_a_tick_that_is_cut_short_has_settled_and_counted_what_it_mended(
     memory_id = ada.remembers("The staging database is rebuilt on Mondays")
     scope = ada.meta(memory_id).scope
     monkeypatch.setattr(LocalIndex, "stored", away)
-    monkeypatch.setattr(composed, "settings", Settings(home="aws"))
     with pytest.raises(IndexUnavailable):
         tick(sample("schedule"), None)
     assert composed.table.get(PendingMarker, scope, memory_id) is None
-    assert json.loads(capsys.readouterr().out)["IndexCompared"] == [1.0]
+    (logged,) = (each for each in caplog.records if each.msg == "index compared")
+    assert logged.__dict__["compared"] == 1
 
 
-def test_drift_is_a_metric(capsys: pytest.CaptureFixture[str]) -> None:
+def test_drift_is_a_metric_while_there_is_some(capsys: pytest.CaptureFixture[str]) -> None:
     drift = Drift(lost=["mem_1"], erased=["mem_2"], refused=["mem_3"], compared=7)
     telemetry.record_drift(drift, Settings(home="aws"))
     counted = json.loads(capsys.readouterr().out)
-    assert (counted["IndexDrift"], counted["IndexRefused"], counted["IndexCompared"]) == (
-        [2.0],
-        [1.0],
-        [7.0],
-    )
+    assert counted["IndexDrift"] == [2.0]
+    assert [each["Metrics"] for each in counted["_aws"]["CloudWatchMetrics"]] == [
+        [{"Name": "IndexDrift", "Unit": "Count"}]
+    ]
+
+    telemetry.record_drift(Drift(compared=7), Settings(home="aws"))
+    assert capsys.readouterr().out == ""

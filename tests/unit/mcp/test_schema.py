@@ -71,3 +71,28 @@ def test_a_shipped_tool_can_be_found_and_is_not_longer_than_a_model_bears(
     assert tool.title
     assert len(tool.description) > 40
     assert len(json.dumps(tool_definition(tool))) < 12_000
+
+
+NAMES_THAT_SAY_IT = {
+    *("memory_id", "ids", "src", "dst", "audit_id", "query", "k", "reason", "type", "entity"),
+    *("kind", "kinds", "scopes", "since", "until", "limit", "cursor", "items", "links", "format"),
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_a_field_whose_name_does_not_say_what_it_takes_is_described(tool: Tool[Any, Any]) -> None:
+    fields = tool_definition(tool)["inputSchema"]["properties"]
+    assert {name for name in fields if "description" not in fields[name]} <= NAMES_THAT_SAY_IT
+
+
+def test_a_scope_field_names_no_scope_that_its_tool_refuses() -> None:
+    described = {
+        tool.name: tool_definition(tool)["inputSchema"]["properties"]["scope"]["description"]
+        for tool in TOOLS
+        if "scope" in tool_definition(tool)["inputSchema"]["properties"]
+    }
+    assert {name for name, text in described.items() if "core" not in text} == {"share", "unshare"}
+    assert {name for name, text in described.items() if "request" in text} == {
+        "import_memory",
+        "remember",
+    }
