@@ -32,6 +32,13 @@ _HTTP_STATUS = {
 }
 
 
+DAMAGED = (
+    "A memory that this is about is damaged where it is stored; ask who runs the service to mend "
+    "it."
+)
+"""What a person is told of a record that can't be read."""
+
+
 class Refusal(Exception):
     """A request that is answered with an error.
 

@@ -77,7 +77,7 @@ def change_memory(
             table.transact([*actions, *planned.also])
         except ConditionFailed:
             for change in changes:
-                _refuse_taken_key(table, change.after)
+                refuse_taken_key(table, change.after)
             continue
         others = tuple(change.after for change in planned.others)
         return Outcome(planned.change.after, records[0], others)
@@ -92,7 +92,8 @@ def visible_memory(table: Table, rights: Rights, memory_id: str) -> Meta:
     return meta
 
 
-def _refuse_taken_key(table: Table, after: Meta) -> None:
+def refuse_taken_key(table: Table, after: Meta) -> None:
+    """Raises Refusal `conflict` when another live memory of the scope says the same."""
     if not after.live:
         return
     holder = table.get(DuplicateClaim, after.scope, after.digest)

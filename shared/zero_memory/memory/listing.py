@@ -114,7 +114,8 @@ def _streams(table: Table, read_set: ReadSet, wanted: Wanted) -> Iterator[Iterat
     for scope in scope_filter(read_set):
         yield _shared_ids(table, scope, wanted)
         if wanted.entity is not None:
-            yield _ids(table, Mention, (scope, fold_name(wanted.entity)), wanted)
+            if name := fold_name(wanted.entity):
+                yield _ids(table, Mention, (scope, name), wanted)
             continue
         for timeline in _timelines(wanted.kinds):
             yield _ids(table, TimelineEntry, (scope, timeline), wanted)

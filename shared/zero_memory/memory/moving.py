@@ -1,6 +1,6 @@
 """Moving memories to another scope, with everything that finds them there."""
 
-from zero_memory.memory.changing import Outcome, Plan, change_memory
+from zero_memory.memory.changing import Outcome, Plan, change_memory, refuse_taken_key
 from zero_memory.memory.entities import distinct_names, mentions, register
 from zero_memory.memory.lifecycle import Change, touch
 from zero_memory.memory.model import Mention, Meta, SearchRecord, Wording
@@ -25,6 +25,7 @@ def move(
             return None
         shared_to = tuple(each for each in meta.shared_to if each != scope)
         moved = touch(meta, scope=scope, owner=owner, shared_to=shared_to)
+        refuse_taken_key(table, moved)  # before its names are told to the scope
         also = (*relocation(table, meta, moved), *entries(table, meta, moved))
         return Plan(Change(meta, moved, "move"), also=also)
 

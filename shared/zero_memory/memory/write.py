@@ -5,7 +5,7 @@ The caller of `remember` has validated the draft, guarded it and resolved its sc
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Literal
 
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from zero_memory.contracts.errors import conflict, forbidden, not_found, validation_failed
 from zero_memory.contracts.kinds import LinkType
 from zero_memory.contracts.model import MAX_LOOP_CHARACTERS
+from zero_memory.memory.apart import apart
 from zero_memory.memory.canonical import canonical, digest, folded_digest
 from zero_memory.memory.commit import effects, link_actions
 from zero_memory.memory.entities import distinct_names, mentions, register, spoken_of
@@ -42,6 +43,7 @@ from zero_memory.memory.model import (
     Wording,
     timeline_of,
 )
+from zero_memory.memory.reading import load_visible
 from zero_memory.memory.rights import Actor
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import (
@@ -49,13 +51,17 @@ from zero_memory.ports.table import (
     Action,
     Check,
     ConditionFailed,
+    DamagedRecord,
     Present,
     Put,
     RevisionIs,
     Table,
     ref,
 )
+from zero_memory.scopes.model import Membership
 from zero_memory.scopes.visibility import visible
+
+_NO_WRITER = "You may not write to this scope; ask one of its admins, or name another scope."
 
 SkipReason = Literal["dead", "missing", "self"]
 
@@ -137,12 +143,16 @@ class Written(Struct, frozen=True):
 
 
 class _Findings(Struct, frozen=True):
-    """What the table says of a draft: who says the same, what its targets are, what it follows."""
+    """What the table says of a draft: who says the same, what its targets are, what it follows.
+
+    `inherited` are those of its links whose other end is still there.
+    """
 
     exact: Meta | None
     same_wording: tuple[Meta, ...]
     targets: Mapping[str, Meta | None]
     follows: tuple[str, ...]
+    inherited: tuple[tuple[LinkType, str], ...]
 
 
 def must_fit(kind: Kind, content: str) -> None:
@@ -165,11 +175,13 @@ def remember(
     """Store a draft, or find the memory that already says it; all or nothing.
 
     `read_passage` embeds and analyses the canonical text. Raises Refusal: `not_found` for a link
-    or supersede target that the caller may not see, `forbidden` for a target that it may not
-    change, `conflict` when the key was used for another request or others kept changing the same
-    memories.
+    or supersede target that the caller may not see, `forbidden` for a scope or target that it may
+    not change, `conflict` when the key was used for another request or others kept changing the
+    same memories.
     """
     draft, to = submission.draft, submission.to
+    if to.scope not in submission.actor.rights.writable:
+        raise forbidden(_NO_WRITER)
     if draft.authority == AUTHORITY_PROVISIONAL and draft.supersedes:
         raise forbidden("A provisional capture can't supersede; write it with remember instead.")
     passage: Passage | None = None
@@ -186,21 +198,30 @@ def remember(
         else:
             if passage is None or entities is None:
                 passage = read_passage(canonical(draft.content))
+                _refuse_former_writer(table, submission)
                 entities = distinct_names(draft.entities) or spoken_of(
                     table, to.scope, draft.content
                 )
-                register(table, to.scope, entities)
             written, actions = _create(submission, findings, passage, entities, now)
-        if submission.once is not None:
-            actions += _answered(submission, submission.once, written, now)
+        answered = _answered(submission, written, now)
+        actions += [each for each in answered if each not in actions]
         if not actions:
             return written
+        if absorber is None and entities:
+            register(table, to.scope, entities)
         try:
             table.transact(actions)
         except ConditionFailed:
             continue
         return written
     raise conflict("The memories that this write touches keep changing; read them and try again.")
+
+
+def _refuse_former_writer(table: Table, submission: Submission) -> None:
+    """Raises Refusal `forbidden` for who was removed while the text was embedded, for seconds."""
+    membership = table.get(Membership, submission.actor.caller.person, submission.to.scope)
+    if membership is None or membership.role == "reader":
+        raise forbidden(_NO_WRITER)
 
 
 def _earlier_answer(table: Table, submission: Submission) -> Written | None:
@@ -217,13 +238,14 @@ def _earlier_answer(table: Table, submission: Submission) -> Written | None:
     return msgspec.json.decode(kept.result, type=Written)
 
 
-def _answered(
-    submission: Submission, once: Idempotency, written: Written, now: int
-) -> list[Action]:
+def _answered(submission: Submission, written: Written, now: int) -> list[Action]:
     """The answer for repeats, and what finds it when a memory that it names is erased.
 
     Targets that were retired find it through their successor.
     """
+    once = submission.once
+    if once is None:
+        return []
     principal = submission.actor.caller.principal
     expires_at = now // 1000 + _ANSWER_KEPT_SECONDS
     result = msgspec.json.encode(written).decode()
@@ -259,14 +281,15 @@ def _look(table: Table, submission: Submission) -> _Findings:
         # By their keys alone: who can't be read must not keep others from being written.
         follows = table.keys(SearchRecord, to.scope, limit=FOLLOWED, newest_first=True).records
     linked = {target for _, target in draft.links}
+    inherited = {target for _, target in draft.inherited_links}
     wanted = {
         *([claim.memory_id] if claim else []),
         *(wording.memory_id for wording in wordings),
         *draft.supersedes,
         *linked,
+        *inherited,
     }
-    found = table.get_many([ref(Meta, memory_id) for memory_id in wanted])
-    metas = dict(zip(wanted, found, strict=True))
+    metas = _metas(table, wanted, submission)
     for memory_id in (*draft.supersedes, *linked):
         meta = metas[memory_id]
         foreign = meta is not None and not visible(meta.scope, meta.shared_to, read_set)
@@ -282,7 +305,25 @@ def _look(table: Table, submission: Submission) -> _Findings:
         ),
         targets={target: metas[target] for target in draft.supersedes},
         follows=follows[:FOLLOWED],
+        inherited=tuple(each for each in draft.inherited_links if metas[each[1]] is not None),
     )
+
+
+def _metas(
+    table: Table, memory_ids: AbstractSet[str], submission: Submission
+) -> dict[str, Meta | None]:
+    """These memories, None for one that is not there.
+
+    Of damaged ones, those that the caller can't see are as if they were not there either.
+    """
+
+    def read(some: Sequence[str]) -> list[Meta]:
+        found = table.get_many([ref(Meta, memory_id) for memory_id in some])
+        return [meta for meta in found if meta is not None]
+
+    found, damaged = apart(read, list(memory_ids), fault=DamagedRecord)
+    load_visible(table, damaged, submission.actor.rights.read_set)
+    return dict.fromkeys(memory_ids) | {meta.memory_id: meta for meta in found}
 
 
 def _absorber(submission: Submission, findings: _Findings) -> Meta | None:
@@ -449,7 +490,8 @@ def _create(
     actions.extend(mentions(to.scope, memory_id, entities))
     actions.extend(Put(SharedMemory(scope, memory_id, body.entities)) for scope in draft.shared_to)
     retired = {change.after.memory_id for change in changes}
-    actions.extend(_links(draft, memory_id, now, written_anyway=retired))
+    links = dict.fromkeys((*draft.links, *findings.inherited))
+    actions.extend(_links(links, memory_id, now, written_anyway=retired))
     records = [_audit(submission, change, now) for change in changes]
     actions.extend(_retiring(changes, records))
     written = _written(
@@ -459,10 +501,13 @@ def _create(
 
 
 def _links(
-    draft: Draft, memory_id: str, now: int, *, written_anyway: AbstractSet[str]
+    links: Iterable[tuple[LinkType, str]],
+    memory_id: str,
+    now: int,
+    *,
+    written_anyway: AbstractSet[str],
 ) -> list[Action]:
     actions: list[Action] = []
-    links = dict.fromkeys((*draft.links, *draft.inherited_links))
     for link, target in links:
         actions += link_actions(memory_id, LinkStep(link, target, added=True), now)
     targets = {target for _, target in links} - written_anyway

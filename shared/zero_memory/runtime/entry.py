@@ -15,7 +15,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 from pydantic import BaseModel
 
-from zero_memory.contracts.errors import ErrorCode, Refusal, forbidden, not_found, validation_failed
+from zero_memory.contracts.errors import (
+    DAMAGED,
+    ErrorCode,
+    Refusal,
+    forbidden,
+    not_found,
+    validation_failed,
+)
 from zero_memory.mcp.http import (
     MAX_BODY_BYTES,
     HttpRequest,
@@ -28,7 +35,7 @@ from zero_memory.mcp.http import (
 from zero_memory.mcp.resource import ResourceTemplate
 from zero_memory.mcp.server import AnyTool, Peer, Server, answer, offer, offer_call
 from zero_memory.ports.access_tokens import IssuerUnavailable
-from zero_memory.ports.table import TableUnavailable
+from zero_memory.ports.table import DamagedRecord, TableUnavailable
 from zero_memory.runtime import oauth
 from zero_memory.runtime.arguments import parse_arguments
 from zero_memory.runtime.bootstrap import Composition, services
@@ -271,6 +278,8 @@ def _internal(error: Exception, request_id: str, composition: Composition) -> Re
     what = "Something failed here."
     if isinstance(error, TableUnavailable):
         what = _TABLE_AWAY
+    elif isinstance(error, DamagedRecord):
+        what = DAMAGED
     elif isinstance(error, IssuerUnavailable):
         what = "Where you signed in does not answer. Try again later."
     return Refusal(

@@ -1,9 +1,10 @@
 """The tool `move_memories`."""
 
-from zero_memory.contracts.errors import Refusal, validation_failed
+from zero_memory.contracts.errors import DAMAGED, ErrorCode, Refusal, validation_failed
 from zero_memory.contracts.lifecycle import MoveArguments, Moved, MoveResult, NotMoved
 from zero_memory.memory.guard import refuse_secrets
 from zero_memory.memory.moving import move
+from zero_memory.ports.table import DamagedRecord
 from zero_memory.scopes.access import can_write
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.hints import strip_credentials
@@ -38,6 +39,8 @@ def run(services: Services, caller: Caller, arguments: MoveArguments) -> MoveRes
             )
         except Refusal as refusal:
             failed.append(NotMoved(id=memory_id, code=refusal.code, message=refusal.message))
+        except DamagedRecord:
+            failed.append(NotMoved(id=memory_id, code=ErrorCode.INTERNAL, message=DAMAGED))
         else:
             if outcome.audit is None:
                 unchanged.append(memory_id)

@@ -80,7 +80,10 @@ def run(services: Services, caller: Caller, arguments: RememberArguments) -> Rem
         _submission(caller, arguments, standing, target),
         lambda text: read_passage(services.embedder, text),
     )
-    return _answer(services, arguments, standing, target, written)
+    result = _answer(services, arguments, standing, target, written)
+    if "memory:read" not in caller.grants:
+        return result.model_copy(update={"similar_existing": [], "hint": None})
+    return result
 
 
 def _refuse_shape(arguments: RememberArguments) -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from tests.clock import ManualClock
 from tests.contract.memory.damage import damage_meta, damage_words
-from tests.contract.memory.people import Someone
+from tests.contract.memory.people import Someone, refused
+from zero_memory.contracts.errors import Refusal
 from zero_memory.contracts.memory import RecallResult
 from zero_memory.ports.table import DamagedRecord, Table
 from zero_memory.tools import (
@@ -14,6 +15,7 @@ from zero_memory.tools import (
     forget,
     list_memories,
     memory_history,
+    move_memories,
     recall,
     remember,
 )
@@ -70,6 +72,28 @@ def refusal_of(who: Someone, memory_id: str) -> str:
     with pytest.raises(Exception, match="no such memory") as refusal:
         who.calls(forget.TOOL, memory_id=memory_id, reason="it changed")
     return str(refusal.value)
+
+
+def test_a_foreign_one_can_neither_be_superseded_nor_linked_to(ada: Someone, ben: Someone):
+    foreign, nobody = ben.knows("one"), "mem_00000000000000000000000000"
+    damage_meta(ben.table, foreign)
+    for end in (foreign, nobody):
+        written = ada.calls(
+            remember.TOOL, content=f"instead of {end}", scope="personal", supersedes=[end]
+        )
+        assert [each.reason for each in written.skipped_supersedes] == ["missing"]
+        with pytest.raises(Refusal) as refusal:
+            ada.remembers("beside it", links=(("relates_to", end),))
+        assert refused(refusal) == "not_found"
+
+
+def test_others_are_moved_past_it(ada: Someone):
+    odd, whole = ada.knows("one"), ada.knows("two")
+    damage_meta(ada.table, odd)
+    project = ada.project("api")
+    result = ada.calls(move_memories.TOOL, ids=[odd, whole], scope=project.path)
+    assert [each.id for each in result.moved] == [whole]
+    assert [(each.id, each.code) for each in result.failed] == [(odd, "internal")]
 
 
 def test_what_changes_it_fails_aloud(ada: Someone):

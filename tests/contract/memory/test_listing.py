@@ -109,3 +109,9 @@ def test_counts_are_by_kind_and_capped(ada: Someone):
     counts = count_live(ada.table, ada.scope.scope)
     assert counts["fact"] == "3"
     assert counts["task"] == "1"
+
+
+def test_a_name_of_nothing_but_articles_and_blanks_is_no_entity(ada: Someone):
+    ada.knows("note", entities=("Kestrel",))
+    for name in ("the", "a", " "):
+        assert ada.lists(entity=name) == []

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from tests.clock import ManualClock
 from tests.contract.memory.people import Someone, refused
+from tests.hashing_embedder import HashingEmbedder
 from zero_memory.contracts.errors import Refusal
 from zero_memory.memory.model import (
     AUTHORITY_AGENT,
@@ -19,13 +20,19 @@ from zero_memory.memory.model import (
     LinkOut,
     Mention,
     Meta,
+    Passage,
     PendingMarker,
     SearchRecord,
     StoredBody,
 )
+from zero_memory.memory.moving import move
 from zero_memory.memory.reading import with_bodies
 from zero_memory.memory.write import remember as write
 from zero_memory.ports.table import Check, Put, Table
+from zero_memory.retrieval.passages import read_passage
+from zero_memory.scopes.caller import Caller
+from zero_memory.scopes.members import make_team, remove
+from zero_memory.scopes.model import GRANTS, Grant
 from zero_memory.tools import entities, remember
 
 ANYTHING_ELSE = [
@@ -531,3 +538,74 @@ def test_nothing_is_embedded_for_a_duplicate(ada: Someone):
         raise AssertionError(text)
 
     assert write(ada.table, ada.clock, ada.submission("one"), fail).deduplicated
+
+
+def test_words_that_were_being_read_while_their_writer_was_removed_are_refused(
+    ada: Someone, ben: Someone
+):
+    team = make_team(ada.table, ada.clock, ada.access, "ops")
+    ada.lets_in(ben, team, "writer")
+
+    def slowly(text: str) -> Passage:
+        remove(ada.table, ada.access, team.path, ben.person)
+        return read_passage(HashingEmbedder(), text)
+
+    with pytest.raises(Refusal) as refusal:
+        write(ben.table, ben.clock, ben.at(team).submission("too late"), slowly)
+    assert refused(refusal) == "forbidden"
+    assert ada.lists() == []
+
+
+def test_who_only_reads_a_scope_writes_nothing_there(ada: Someone, ben: Someone):
+    team = make_team(ada.table, ada.clock, ada.access, "ops")
+    ada.lets_in(ben, team, "reader")
+    for place in (team, ada.scope):
+        with pytest.raises(Refusal) as refusal:
+            ben.at(place).remembers("not for me to say")
+        assert refused(refusal) == "forbidden"
+    assert ada.lists() == []
+
+
+def test_a_refused_write_leaves_no_name_behind(ada: Someone, ben: Someone):
+    team = make_team(ada.table, ada.clock, ada.access, "ops")
+    ada.lets_in(ben, team, "reader")
+    kept = ada.at(team).knows("The ferry leaves at six")
+    with pytest.raises(Refusal):
+        ben.remembers("It leaves at nine", entities=("Ghost Quay",), supersedes=(kept,))
+    written = ben.calls(remember.TOOL, content="ghost quay is far", scope="personal")
+    assert written.anchors == []
+
+
+def test_a_refused_move_tells_the_scope_no_name(ada: Someone):
+    project = ada.project("api")
+    private = ada.knows("The ferry leaves at six", entities=("Ghost Quay",))
+    ada.at(project).knows("The ferry leaves at six")
+    with pytest.raises(Refusal) as refusal:
+        move(ada.table, ada.clock, ada.actor, private, scope=project.scope, owner=project.owner)
+    assert refused(refusal) == "conflict"
+    written = ada.calls(remember.TOOL, content="ghost quay is far", scope=project.path)
+    assert written.anchors == []
+
+
+def test_a_dead_target_may_be_linked_to_by_the_same_call(ada: Someone):
+    dead = ada.knows("one")
+    ada.forgets(dead)
+    arguments: dict[str, Any] = {
+        "supersedes": [dead],
+        "links": [{"type": "relates_to", "target": dead}],
+        "idempotency_key": "once",
+    }
+    first = ada.calls(remember.TOOL, content="two", scope="personal", **arguments)
+    again = ada.calls(remember.TOOL, content="two", scope="personal", **arguments)
+    assert first.id == again.id
+
+
+def test_who_may_not_read_is_shown_nothing_similar(ada: Someone):
+    ada.knows("Confidential: the merger with Initech closes on 4 March")
+    asked = remember.TOOL.input(content="The merger with Initech", scope="personal")
+    cases: list[tuple[tuple[Grant, ...], int]] = [(GRANTS, 1), (("memory:write",), 0)]
+    for grants, shown in cases:
+        caller = Caller(ada.person, ada.principal, frozenset(grants))
+        answer = remember.TOOL.run(ada.ports, caller, asked)
+        assert len(answer.similar_existing) == shown
+        ada.forgets(answer.id)

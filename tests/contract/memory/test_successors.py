@@ -7,10 +7,18 @@ from tests.clock import ManualClock
 from tests.contract.memory.people import Someone, arrives, refused
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.contracts.errors import Refusal
-from zero_memory.memory.model import LinkIn, LinkOut, Mention
+from zero_memory.memory.model import LinkIn, LinkOut, Mention, Meta
 from zero_memory.memory.reading import with_bodies
-from zero_memory.ports.table import Put
-from zero_memory.tools import close_loop, link, recall, restore_memory, revise, share
+from zero_memory.ports.table import Delete, Put, ref
+from zero_memory.tools import (
+    close_loop,
+    link,
+    memory_history,
+    recall,
+    restore_memory,
+    revise,
+    share,
+)
 
 NOBODY = "mem_00000000000000000000000000"
 
@@ -272,3 +280,12 @@ def test_what_one_transaction_cannot_carry_over_is_refused(sqlite_table: SqliteT
         ada.calls(revise.TOOL, memory_id=first, content="two")
     assert refused(refusal) == "validation_failed"
     assert ada.meta(first).live
+
+
+def test_a_link_whose_other_end_is_gone_holds_no_correction_up(ada: Someone):
+    memory, end = ada.knows("one"), ada.knows("two")
+    ada.calls(link.TOOL, src=memory, dst=end, type="relates_to")
+    ada.table.transact([Delete(ref(Meta, end))])
+    revised = ada.calls(revise.TOOL, memory_id=memory, content="One")
+    assert ada.lists() == [revised.id]
+    assert ada.calls(memory_history.TOOL, memory_id=revised.id).links == []
