@@ -36,7 +36,7 @@ from zero_memory.scopes.limits import UNASKED
 from zero_memory.scopes.logins import link_login
 from zero_memory.scopes.model import Grant
 from zero_memory.scopes.model import Person as Record
-from zero_memory.tools import delete_account
+from zero_memory.tools import delete_account, remember
 
 CANARY = "zebra"
 """Stands in every text that is sent; no refusal may hold it."""
@@ -769,6 +769,19 @@ def account_written_to(of: Stage) -> Answer:
 
     of.patch.setattr(delete_account, "depart", done)
     return of.ada.call("delete_account", confirm=of.ada.personal)
+
+
+@case
+def removed_while_writing(of: Stage) -> Answer:
+    of.lets_in("writer")
+    read = remember.read_passage
+
+    def slowly(*text: Any) -> Any:
+        of.ada.does("manage_scope", action="remove", scope=of.team, person=of.ben.id)
+        return read(*text)
+
+    of.patch.setattr(remember, "read_passage", slowly)
+    return of.ben.call("remember", content="zebra", scope=of.team)
 
 
 @case
