@@ -15,6 +15,7 @@ from zero_memory.memory.rights import Actor, Rights
 from zero_memory.memory.sharing import entries, must_share
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import Absent, Action, Check, Present, Put, RevisionIs, Table, ref
+from zero_memory.scopes.visibility import visible
 
 _AUDITS_READ = 200
 # Longer chains of successors don't fit into the transaction that relies on them.
@@ -149,7 +150,14 @@ def _undoing(
                 "This memory came from a scope that you can't write to; ask one of its writers."
             )
         also += relocation(table, before, after)
-    if after.superseded_by is not None and after.superseded_by != before.superseded_by:
+    successor = after.superseded_by
+    if successor is not None and successor != before.superseded_by:
+        written = table.get(Meta, successor)
+        if written is not None and not visible(written.scope, written.shared_to, rights.read_set):
+            raise conflict(
+                "What this memory was superseded by is not there for you any more; forget it "
+                "instead."
+            )
         also += _unending(table, after, others)
     if step.link is not None and step.link.added:
         target = step.link.target

@@ -9,6 +9,7 @@ from tests.contract.memory.people import Someone, refused
 from zero_memory.contracts.errors import Refusal
 from zero_memory.memory.lifecycle import state_of
 from zero_memory.memory.model import DuplicateClaim, LinkOut, PendingMarker
+from zero_memory.scopes.members import remove
 
 NOBODY = "mem_00000000000000000000000000"
 
@@ -202,3 +203,20 @@ def test_an_open_loop_is_closed_not_forgotten(ada: Someone):
     with pytest.raises(Refusal) as refusal:
         ada.forgets(loop)
     assert refused(refusal) == "validation_failed"
+
+
+def test_what_was_superseded_by_what_one_no_longer_sees_is_not_put_behind_it_again(
+    ada: Someone, ben: Someone
+):
+    shared = ben.project("api")
+    ben.lets_in(ada, shared, "writer")
+    memory_id = ada.knows("one")
+    successor = ada.at(shared).remembers("two", supersedes=(memory_id,)).memory_id
+    restored = ada.restores(memory_id).audit
+    assert restored
+    remove(ben.table, ben.access, shared.path, ada.person)
+    with pytest.raises(Refusal) as refusal:
+        ada.restores(memory_id, restored.audit_id)
+    assert refused(refusal) == "conflict"
+    assert ada.meta(memory_id).live
+    assert ada.table.get(LinkOut, successor, "supersedes", memory_id) is None

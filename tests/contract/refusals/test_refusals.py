@@ -772,6 +772,16 @@ def account_written_to(of: Stage) -> Answer:
 
 
 @case
+def superseded_by_what_is_out_of_sight(of: Stage) -> Answer:
+    of.lets_in("writer")
+    mine = of.ben.does("remember", content="zebra one", scope="personal")["id"]
+    of.ben.does("remember", content="zebra two", scope=of.team, supersedes=[mine])
+    audit = of.ben.does("restore_memory", memory_id=mine)["audit_id"]
+    of.ada.does("manage_scope", action="remove", scope=of.team, person=of.ben.id)
+    return of.ben.call("restore_memory", memory_id=mine, audit_id=audit)
+
+
+@case
 def removed_while_writing(of: Stage) -> Answer:
     of.lets_in("writer")
     read = remember.read_passage
