@@ -235,11 +235,12 @@ class SqliteTable:
         *parts: str,
         after: str | None = None,
         since: str | None = None,
+        until: str | None = None,
         limit: int = 100,
         newest_first: bool = False,
     ) -> Page[str]:
         """See the port."""
-        span = span_of(record, parts, after=after, since=since, until=None, limit=limit)
+        span = span_of(record, parts, after=after, since=since, until=until, limit=limit)
         rows, behind = self._page(span, limit, newest_first=newest_first, keys_only=True)
         return Page(tuple(span.last_part(key) for key, _ in rows), behind)
 

@@ -9,6 +9,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
+from zero_memory.memory.apart import readable_page
 from zero_memory.memory.model import TIMELINES, Meta, SearchRecord, SharedMemory, TimelineEntry
 from zero_memory.memory.reading import load_readable
 from zero_memory.ports.search_index import (
@@ -219,8 +220,14 @@ class TableIndex:
     def _all(self, record: type[Record], *parts: str, since: str | None = None) -> Iterator[Record]:
         after: str | None = None
         while True:
-            page = self._table.query(
-                record, *parts, after=after, since=since, limit=_PAGE, newest_first=True
+            page = readable_page(
+                self._table,
+                record,
+                *parts,
+                after=after,
+                since=since,
+                limit=_PAGE,
+                newest_first=True,
             )
             yield from page.records
             after = page.next

@@ -1,11 +1,12 @@
 """What memories speak of: entities of a scope, met by their folded names."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from zero_memory.contracts.model import MAX_ENTITIES
 from zero_memory.memory.canonical import fold_name, speaks_of
 from zero_memory.memory.model import EntityName, Mention
-from zero_memory.ports.table import Action, Put, Table, ref
+from zero_memory.ports.table import Action, DamagedRecord, Put, Table, ref
 
 _NAMES_READ = 1_000
 _WORDS_LOOKED_UP = 64
@@ -38,14 +39,31 @@ def known_names(table: Table, scope: str, folded_text: str) -> list[EntityName]:
     """The scope's entities that a text may speak of, at a bounded cost.
 
     All of them, up to 1,000. Of more, so many, whichever they are, and those that up to four of the
-    text's first 64 words name.
+    text's first 64 words name; these alone while any of the scope's is damaged.
     """
-    page = table.query(EntityName, scope, limit=_NAMES_READ)
-    known = {entity.folded: entity for entity in page.records}
-    if page.next is not None:
-        refs = [ref(EntityName, scope, run) for run in _runs(folded_text.split())]
-        known |= {each.folded: each for each in table.get_many(refs) if each is not None}
-    return list(known.values())
+    known: dict[str, EntityName] = {}
+    with suppress(DamagedRecord):
+        page = table.query(EntityName, scope, limit=_NAMES_READ)
+        known = {entity.folded: entity for entity in page.records}
+        if page.next is None:
+            return list(known.values())
+    named = _named(table, scope, _runs(folded_text.split()))
+    return list((known | {each.folded: each for each in named}).values())
+
+
+def _named(table: Table, scope: str, names: Sequence[str]) -> list[EntityName]:
+    """The entities of these folded names, but for damaged ones."""
+    try:
+        found = table.get_many([ref(EntityName, scope, name) for name in names])
+    except DamagedRecord:
+        if len(names) == 1:
+            return []
+        middle = len(names) // 2
+        return [
+            *_named(table, scope, names[:middle]),
+            *_named(table, scope, names[middle:]),
+        ]
+    return [each for each in found if each is not None]
 
 
 def _runs(words: Sequence[str]) -> list[str]:
@@ -57,8 +75,7 @@ def _runs(words: Sequence[str]) -> list[str]:
 
 def register(table: Table, scope: str, entities: dict[str, str]) -> None:
     """Make these entities known to the scope; one that no memory follows is harmless."""
-    refs = [ref(EntityName, scope, folded) for folded in entities]
-    known = {entity.folded for entity in table.get_many(refs) if entity is not None}
+    known = {entity.folded for entity in _named(table, scope, list(entities))}
     fresh = [
         Put(EntityName(scope, folded, name))
         for folded, name in entities.items()

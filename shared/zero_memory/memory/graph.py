@@ -6,6 +6,7 @@ from itertools import combinations
 
 from msgspec import Struct
 
+from zero_memory.memory.apart import readable_page
 from zero_memory.memory.canonical import fold_name, speaks_of
 from zero_memory.memory.entities import distinct_names, known_names
 from zero_memory.memory.listing import Wanted, list_live
@@ -60,7 +61,9 @@ def entities_about(table: Table, read_set: ReadSet, query: str) -> Graph:
     shared = _live(table, read_set, _shared(table, read_set))
     for folded, scopes in _matching(table, read_set, query, shared).items():
         for scope in scopes:
-            page = table.query(Mention, scope, folded, limit=_MEMORIES_READ, newest_first=True)
+            page = readable_page(
+                table, Mention, scope, folded, limit=_MEMORIES_READ, newest_first=True
+            )
             if page.next is not None:
                 found.more.add(folded)
             for mention in page.records:
@@ -95,7 +98,9 @@ def _shared(table: Table, read_set: ReadSet) -> dict[str, dict[str, str]]:
     return {
         each.memory_id: distinct_names(each.entities)
         for scope in scope_filter(read_set)
-        for each in table.query(SharedMemory, scope, limit=_SHARED_READ, newest_first=True).records
+        for each in readable_page(
+            table, SharedMemory, scope, limit=_SHARED_READ, newest_first=True
+        ).records
     }
 
 

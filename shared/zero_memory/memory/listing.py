@@ -2,12 +2,14 @@
 
 import heapq
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import TypeVar
 
 from msgspec import Struct
 
+from zero_memory.memory.apart import readable_page
 from zero_memory.memory.canonical import fold_name
 from zero_memory.memory.entities import distinct_names
 from zero_memory.memory.model import (
@@ -22,10 +24,10 @@ from zero_memory.memory.model import (
     timeline_of,
 )
 from zero_memory.memory.reading import load_readable
-from zero_memory.ports.table import Table
+from zero_memory.ports.table import Page, Table
 from zero_memory.scopes.visibility import ReadSet, scope_filter
 
-Entry = TypeVar("Entry", bound=TimelineEntry | PendingMarker | Mention | SharedMemory)
+R = TypeVar("R")
 
 _PAGE = 100
 # What one call looks at, at most, when its filters let few memories through.
@@ -94,13 +96,14 @@ def count_live(table: Table, scope: str) -> dict[Kind, str]:
     Of each class of kinds the newest 200 are counted, and of those shared to the scope; a `+` says
     that there are more.
     """
-    shared = table.query(SharedMemory, scope, limit=_COUNTED, newest_first=True)
-    ids = [each.memory_id for each in shared.records]
-    here, _ = load_readable(table, ids, ReadSet({scope: scope}))
+    shared = table.keys(SharedMemory, scope, limit=_COUNTED, newest_first=True)
+    here, _ = load_readable(table, shared.records, ReadSet({scope: scope}))
     counted = Counter[Kind](meta.kind for meta in here.values() if meta.live)
     capped = {kind for kind in counted if shared.next}
     for timeline in TIMELINES:
-        page = table.query(TimelineEntry, scope, timeline, limit=_COUNTED, newest_first=True)
+        page = readable_page(
+            table, TimelineEntry, scope, timeline, limit=_COUNTED, newest_first=True
+        )
         kinds = Counter[Kind](entry.kind for entry in page.records)
         counted += kinds
         capped |= {kind for kind in kinds if page.next}
@@ -131,37 +134,36 @@ def _timelines(kinds: frozenset[Kind] | None) -> Sequence[Timeline]:
 
 def _shared_ids(table: Table, scope: str, wanted: Wanted) -> Iterator[str]:
     entity = None if wanted.entity is None else fold_name(wanted.entity)
-    for each in _entries(table, SharedMemory, (scope,), wanted):
-        if entity is None or entity in distinct_names(each.entities):
-            yield each.memory_id
+    if entity is None:
+        yield from _ids(table, SharedMemory, (scope,), wanted)
+        return
+    for page in _pages(partial(readable_page, table, SharedMemory, scope), wanted):
+        for each in page:
+            if each.memory_id != wanted.behind and entity in distinct_names(each.entities):
+                yield each.memory_id
 
 
 def _ids(
     table: Table,
-    record: type[TimelineEntry | PendingMarker | Mention],
+    record: type[TimelineEntry | PendingMarker | Mention | SharedMemory],
     parts: tuple[str, ...],
     wanted: Wanted,
 ) -> Iterator[str]:
-    return (each.memory_id for each in _entries(table, record, parts, wanted))
+    for page in _pages(partial(table.keys, record, *parts), wanted):
+        yield from (memory_id for memory_id in page if memory_id != wanted.behind)
 
 
-def _entries(
-    table: Table, record: type[Entry], parts: tuple[str, ...], wanted: Wanted
-) -> Iterator[Entry]:
+def _pages(read: Callable[..., Page[R]], wanted: Wanted) -> Iterator[Sequence[R]]:
     after: str | None = None
     while True:
-        page = table.query(
-            record,
-            *parts,
+        page = read(
             after=after,
             since=wanted.since,
             until=wanted.behind or wanted.until,
             limit=_PAGE,
             newest_first=True,
         )
-        for each in page.records:
-            if each.memory_id != wanted.behind:
-                yield each
+        yield page.records
         after = page.next
         if after is None:
             return

@@ -155,6 +155,7 @@ class Table(Protocol):
         *parts: str,
         after: str | None = None,
         since: str | None = None,
+        until: str | None = None,
         limit: int = 100,
         newest_first: bool = False,
     ) -> Page[str]:

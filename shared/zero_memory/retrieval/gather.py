@@ -138,8 +138,8 @@ def _pending(table: Table, read_set: ReadSet) -> tuple[list[str], bool]:
     ids: list[str] = []
     behind = False
     for scope in scope_filter(read_set):
-        page = table.query(PendingMarker, scope, limit=_PENDING_READ, newest_first=True)
-        ids.extend(marker.memory_id for marker in page.records)
+        page = table.keys(PendingMarker, scope, limit=_PENDING_READ, newest_first=True)
+        ids.extend(page.records)
         behind = behind or page.next is not None
     return list(dict.fromkeys(ids)), behind
 

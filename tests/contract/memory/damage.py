@@ -4,7 +4,15 @@ from typing import Any
 
 from msgspec import structs
 
-from zero_memory.memory.model import Meta, SearchRecord, StoredBody
+from zero_memory.memory.model import (
+    EntityName,
+    Mention,
+    Meta,
+    PendingMarker,
+    SearchRecord,
+    SharedMemory,
+    StoredBody,
+)
 from zero_memory.ports.table import Put, Table
 
 _WRONG: Any = 7
@@ -12,12 +20,24 @@ _WRONG: Any = 7
 
 def damage_meta(table: Table, memory_id: str) -> None:
     """Make what a memory is, and whose, unreadable."""
-    table.transact([Put(structs.replace(_meta(table, memory_id), owner=_WRONG))])
+    table.transact([Put(structs.replace(_meta(table, memory_id), owner=_WRONG, kind=_WRONG))])
 
 
 def damage_search_record(table: Table, memory_id: str) -> None:
     """Make what a memory is searched by unreadable."""
     table.transact([Put(SearchRecord(_meta(table, memory_id).scope, memory_id, _WRONG))])
+
+
+def damage_side_records(table: Table, scope: str, folded: str, memory_id: str) -> None:
+    """Make unreadable what finds a memory in a scope: marker, share, and the name it mentions."""
+    table.transact(
+        [
+            Put(PendingMarker(scope, memory_id, _WRONG)),
+            Put(SharedMemory(scope, memory_id, _WRONG)),
+            Put(Mention(scope, folded, memory_id, _WRONG)),
+            Put(EntityName(scope, folded, _WRONG)),
+        ]
+    )
 
 
 def damage_words(table: Table, memory_id: str) -> None:

@@ -5,12 +5,13 @@ from collections.abc import Callable
 import pytest
 
 from tests.clock import ManualClock
-from tests.contract.memory.damage import damage_meta, damage_words
+from tests.contract.memory.damage import damage_meta, damage_side_records, damage_words
 from tests.contract.memory.people import Someone, refused
 from zero_memory.contracts.errors import Refusal
 from zero_memory.contracts.memory import RecallResult
 from zero_memory.ports.table import DamagedRecord, Table
 from zero_memory.tools import (
+    describe_scope,
     entities,
     forget,
     list_memories,
@@ -127,3 +128,29 @@ def test_its_neighbours_are_written_and_their_history_and_names_are_read(
         graph = ada.calls(entities.TOOL, query=query)
         assert all(new in node.memory_ids for node in graph.nodes)
         assert {node.name for node in graph.nodes} >= {"Kestrel"}
+
+
+def test_records_beside_memories_hold_none_up(ada: Someone):
+    odd = ada.knows("The Heron job runs at 1", entities=("Heron",))
+    new = ada.knows("The Kestrel job runs at 2", entities=("Kestrel", "Heron"))
+    damage_side_records(ada.table, ada.scope.scope, "heron", odd)
+    for tool, arguments in (
+        (recall, {"query": "Which job runs?"}),
+        (list_memories, {}),
+        (list_memories, {"entity": "Kestrel"}),
+        (entities, {"query": "Kestrel"}),
+        (entities, {}),
+        (describe_scope, {}),
+        (remember, {"content": "The Kestrel job runs twice", "scope": "personal"}),
+    ):
+        assert ada.calls(tool.TOOL, **arguments)
+    assert new in [hit.id for hit in ada.calls(recall.TOOL, query="Kestrel job").hits]
+    assert ada.lists()[-2:] == [new, odd]
+
+
+def test_what_a_scope_holds_is_counted_past_it(ada: Someone):
+    odd = ada.knows("one")
+    ada.knows("two")
+    damage_meta(ada.table, odd)
+    found = ada.calls(describe_scope.TOOL, scope="personal")
+    assert found.scopes
