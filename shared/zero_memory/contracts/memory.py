@@ -18,6 +18,7 @@ from zero_memory.contracts.model import (
     Reason,
     Result,
 )
+from zero_memory.contracts.shapes import AUDIT_ID
 
 ScopeName = Annotated[
     str,
@@ -142,7 +143,10 @@ class RecallArguments(Arguments):
     as_of: Annotated[
         str | None,
         StringConstraints(min_length=1, max_length=40),
-        Field(description="Answer what was stored and live at this moment (RFC 3339)."),
+        Field(
+            description="Answer what was stored and live at this moment (RFC 3339), or at a "
+            "date's end (UTC).",
+        ),
     ] = None
     explain: bool = False
 
@@ -238,9 +242,7 @@ class RestoreArguments(Arguments):
     """What `restore_memory` takes."""
 
     memory_id: MemoryId
-    audit_id: Annotated[str, StringConstraints(pattern=r"^aud_[0-9A-HJKMNP-TV-Z]{26}$")] | None = (
-        None
-    )
+    audit_id: Annotated[str, StringConstraints(pattern=AUDIT_ID)] | None = None
     thread: ThreadToken | None = None
 
 
@@ -269,8 +271,16 @@ class ListArguments(Arguments):
     thread: ThreadToken | None = None
     kinds: Annotated[list[Kind], Field(min_length=1, max_length=9)] | None = None
     author: Name | None = None
-    since: Annotated[str, StringConstraints(max_length=40)] | None = None
-    until: Annotated[str, StringConstraints(max_length=40)] | None = None
+    since: Annotated[
+        str | None,
+        StringConstraints(max_length=40),
+        Field(description="From this moment on (RFC 3339), or from a date's begin (UTC)."),
+    ] = None
+    until: Annotated[
+        str | None,
+        StringConstraints(max_length=40),
+        Field(description="Up to this moment (RFC 3339), or to a date's end (UTC)."),
+    ] = None
     entity: Name | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     cursor: Cursor | None = None
@@ -301,6 +311,7 @@ class ListResult(Result):
     memories: list[ListedMemory]
     unreadable: list[str] | None = None
     cursor: str | None = None
+    session: SessionState
 
 
 class DescribeScopeArguments(Arguments):
