@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.samples import REPOSITORY
-from zero_memory.client.main import COMMANDS
+from zero_memory.client.commands import COMMANDS
 from zero_memory.client.serve import DEFAULT_PORT
 from zero_memory.local.deployment import read_deployment
 from zero_memory.tools.catalogue import TOOLS

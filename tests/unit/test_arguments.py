@@ -1,5 +1,7 @@
 """What tools take: any JSON is either valid or refused in words, never a failure of the service."""
 
+import json
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -8,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from zero_memory.contracts.shapes import SHAPES
 from zero_memory.tools.catalogue import PEOPLES_TOOLS, TOOLS
 from zero_memory.tools.tool import Tool
 
@@ -47,6 +50,13 @@ def test_null_is_what_is_left_out(tool: Tool[Any, Any]) -> None:
     }
     missing = errors_of(tool, {})
     assert errors_of(tool, dict.fromkeys(optional)) == missing
+
+
+@pytest.mark.parametrize("tool", EVERY_TOOL, ids=lambda tool: tool.name)
+def test_every_pattern_of_an_argument_has_words(tool: Tool[Any, Any]) -> None:
+    schema = json.dumps(tool.input.model_json_schema())
+    patterns = {json.loads(f'"{each}"') for each in re.findall(r'"pattern": "(.*?)"', schema)}
+    assert patterns <= SHAPES.keys()
 
 
 def errors_of(tool: Tool[Any, Any], arguments: dict[str, Any]) -> set[tuple[Any, str]]:

@@ -10,6 +10,7 @@ by scope nor at a moment.
 
 import errno
 import json
+import logging
 import sqlite3
 import threading
 from collections import OrderedDict, defaultdict
@@ -39,7 +40,7 @@ from zero_memory.adapters.local_ranking import (
     scores_by_row,
 )
 from zero_memory.adapters.local_shard import NO_POSTINGS, VACANT, Growth, Place, Postings, Shard
-from zero_memory.adapters.vector_file import VectorFile, recover
+from zero_memory.adapters.vector_file import DamagedVectors, VectorFile, recover
 from zero_memory.ports.search_index import (
     DocumentRefused,
     IndexDocument,
@@ -50,6 +51,8 @@ from zero_memory.ports.search_index import (
     SearchFilter,
 )
 from zero_memory.retrieval.lexical import Bm25
+
+_logger = logging.getLogger(__name__)
 
 _FORMAT = "1"
 
@@ -82,6 +85,12 @@ CREATE TABLE posting (
     entries BLOB NOT NULL, PRIMARY KEY (scope, token, block)
 ) WITHOUT ROWID;
 """
+_SETTINGS = (
+    "journal_mode = WAL",
+    "synchronous = FULL",
+    "secure_delete = ON",
+    "cache_size = -32768",
+)
 _ENTRY = np.dtype("<u2")
 _TOKEN = np.dtype("<i8")
 
@@ -89,9 +98,10 @@ _TOKEN = np.dtype("<i8")
 class LocalIndex:
     """`ports.search_index.DerivedIndex` in `folder`, which belongs to one process at a time.
 
-    Derived and disposable: a wiped folder starts empty, with `applied` 0. It holds vectors of
-    `model`, or of the first document's when that is None; files of another one ask for a reindex,
-    at each search. At most `open_scopes` scopes are kept mapped. Raises IndexUnavailable when the
+    Derived and disposable: a wiped folder starts empty, with `applied` 0, and so does one whose
+    files are found damaged, or of another version, when it is opened. It holds vectors of `model`,
+    or of the first document's when that is None; files of another one ask for a reindex, at each
+    search. At most `open_scopes` scopes are kept mapped. Raises IndexUnavailable when the
     folder cannot be used.
     """
 
@@ -115,9 +125,14 @@ class LocalIndex:
             self._holder = FileLock(folder / "index.lock", mode=0o600, blocking=False)
             self._holder.acquire()
             self._database = folder / "index.sqlite3"
-            self._db = _connect(self._database)
-            self._prepare()
-            self._recover()
+            try:
+                self._open()
+                self._recover()
+            except (_OtherVersion, DamagedVectors, sqlite3.DatabaseError) as unfit:
+                if not _is_unfit(unfit):
+                    raise
+                _logger.warning("the search files are damaged, or of another version: begun anew")
+                self._wipe()
 
     def close(self) -> None:
         """Let another process have the folder."""
@@ -218,11 +233,7 @@ class LocalIndex:
         """In place, since nobody else has the folder: none answers before the block has ended."""
         with self._lock, _available():
             self._shards.clear()
-            self._db.close()
-            for path in (*self._folder.glob("index.sqlite3*"), *self._folder.glob("*.vectors")):
-                path.unlink()
-            self._db = _connect(self._folder / "index.sqlite3")
-            self._prepare()
+            self._wipe()
             self._tell(_INCOMPLETE, _INCOMPLETE)
         yield self
         self.mark_complete()
@@ -258,8 +269,23 @@ class LocalIndex:
         with self._lock, _available():
             self._db.execute("DELETE FROM about WHERE name = ?", (_INCOMPLETE,))
 
+    def _open(self) -> None:
+        """Raises what `_is_unfit` knows for files that can't be used as they are."""
+        self._database.touch(0o600)
+        self._db = sqlite3.connect(self._database, isolation_level=None, check_same_thread=False)
+        for setting in _SETTINGS:
+            self._db.execute(f"PRAGMA {setting}")
+        self._prepare()
+
+    def _wipe(self) -> None:
+        """Begin anew with nothing."""
+        self._db.close()
+        for path in (*self._folder.glob("index.sqlite3*"), *self._folder.glob("*.vectors")):
+            path.unlink()
+        self._open()
+
     def _prepare(self) -> None:
-        """Make the tables of a new folder; refuse those of another version."""
+        """Make the tables of a new folder; raises _OtherVersion for those of one."""
         if self._db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchone() is None:
             self._db.execute("BEGIN IMMEDIATE")
             for statement in _SCHEMA.split(";"):
@@ -267,10 +293,7 @@ class LocalIndex:
             self._tell("format", _FORMAT)
             self._db.execute("COMMIT")
         if self._about("format") != _FORMAT:
-            raise IndexUnavailable(
-                "The search files are of another version: stop the service, remove the index "
-                "folder, and start it again."
-            )
+            raise _OtherVersion
         if self._about("identity") is None:
             self._tell("identity", token_hex(8))
 
@@ -627,17 +650,17 @@ def _digest(document: IndexDocument) -> bytes:
     return digest.digest()
 
 
-def _connect(path: Path) -> sqlite3.Connection:
-    path.touch(0o600)
-    db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    for setting in (
-        "journal_mode = WAL",
-        "synchronous = FULL",
-        "secure_delete = ON",
-        "cache_size = -32768",
-    ):
-        db.execute(f"PRAGMA {setting}")
-    return db
+class _OtherVersion(Exception):
+    """Files that another version of this program wrote."""
+
+
+def _is_unfit(error: Exception) -> bool:
+    """Whether files can't be used as they are, so that only new ones help."""
+    if isinstance(error, sqlite3.DatabaseError):
+        # Tables that are not there are an SQLITE_ERROR. What passes, as a full disk, is another.
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        return code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
+    return True
 
 
 @contextmanager
@@ -656,7 +679,7 @@ def _available() -> Generator[None]:
             ) from error
         raise IndexUnavailable(
             f"The search files cannot be used ({type(error).__name__}): if this stays, stop the "
-            "service, remove the index folder, and start it again."
+            "service, and build them anew with zm admin reindex."
         ) from error
 
 

@@ -11,14 +11,18 @@ _NUMBER = np.dtype("<f4")
 _LEAST_ROWS = 1_024
 
 
+class DamagedVectors(OSError):
+    """A file of vectors is not there, or holds fewer than were stored in it."""
+
+
 def recover(path: Path, dimensions: int, rows: int) -> None:
     """Drop what stands behind the first `rows` rows of a file that nobody has open.
 
-    Raises OSError when it holds fewer.
+    Raises DamagedVectors when it holds fewer.
     """
     size = rows * dimensions * _NUMBER.itemsize
-    if path.stat().st_size < size:
-        raise OSError("a file of vectors is shorter than what was stored in it")
+    if not path.exists() or path.stat().st_size < size:
+        raise DamagedVectors
     os.truncate(path, size)
 
 

@@ -9,20 +9,29 @@ import argparse
 import json
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    EndpointResolutionError,
+    NoCredentialsError,
+    NoRegionError,
+    ProfileNotFound,
+)
 from msgspec.structs import asdict
 
 from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.adapters.sqlite import DamagedFile, NewerSchema, SqliteTable
-from zero_memory.client.arguments import parser, path_of
+from zero_memory.client.arguments import parsed, parser, path_of
 from zero_memory.client.failure import USAGE, Failure
 from zero_memory.client.people import print_answer, request, scope_parser, token_parser
+from zero_memory.client.wording import at_a_terminal
 from zero_memory.contracts.errors import Refusal
-from zero_memory.contracts.people import PERSON_ID
+from zero_memory.contracts.shapes import PERSON_ID
 from zero_memory.memory.guard import refuse_secrets
 from zero_memory.places import TABLE_FILE, home_folder
 from zero_memory.ports.search_index import IndexUnavailable
@@ -49,15 +58,35 @@ def main(arguments: Sequence[str]) -> int:
         raise Failure(f"zm admin {asked.command} takes no more arguments.", exit_code=USAGE)
     composition = _composition(asked)
     try:
-        table = composition.table
-        if isinstance(table, SqliteTable):
-            with closing(table):
-                return _run(composition, asked)
-        return _run(composition, asked)
+        with nullcontext() if asked.table is None else _in_the_cloud(asked.table):
+            table = composition.table
+            if isinstance(table, SqliteTable):
+                with closing(table):
+                    return _run(composition, asked)
+            return _run(composition, asked)
     except Refusal as refusal:
-        raise Failure(refusal.message) from refusal
+        raise Failure(at_a_terminal(refusal.message, refusal.details)) from refusal
     except (NewerSchema, DamagedFile, TableUnavailable) as away:
         raise Failure(f"{asked.table or asked.home} can't be used: {away}.") from away
+
+
+@contextmanager
+def _in_the_cloud(table: str) -> Generator[None]:
+    """Words what AWS and its library have against a command."""
+    try:
+        yield
+    except NoCredentialsError as none:
+        raise Failure("No AWS credentials: sign in to AWS, or set AWS_PROFILE.") from none
+    except ClientError as refused:
+        said = refused.response.get("Error", {})
+        why = f"{said.get('Code', 'refused')}: {said.get('Message', '')}"
+        raise Failure(f"{table} can't be used: AWS answers {why}") from refused
+    except ProfileNotFound as none:
+        raise Failure(f"{none}: check AWS_PROFILE.") from none
+    except (NoRegionError, EndpointResolutionError) as none:  # the rules of a service miss it
+        raise Failure("No AWS region: set AWS_DEFAULT_REGION or AWS_PROFILE.") from none
+    except BotoCoreError as failed:
+        raise Failure(f"{table} can't be used: {failed}") from failed
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -98,6 +127,12 @@ def _parser() -> argparse.ArgumentParser:
         _add_login(login)
     _add_login(commands.add_parser("find", help="whom somebody signs in as"))
     commands.add_parser("reindex", help="build the search index anew from the table")
+    for name, command in commands.choices.items():
+        if name == "as":  # what follows has options of its own
+            continue
+        command.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print one line of JSON"
+        )
     acting = commands.add_parser("as", help="act for a person: `scope …` or `token …`")
     acting.add_argument("person", type=_person)
     acting.add_argument("kind", choices=("scope", "token"))
@@ -197,8 +232,11 @@ def _reindex(composition: Composition, asked: argparse.Namespace) -> int:
     done = Progress()
     told = time.monotonic()
     try:
+        index = composition.derived_index
+    except IndexUnavailable as away:  # as while a service has it: nothing was begun
+        raise Failure(str(away)) from away
+    try:
         with ExitStack() as stack:
-            index = composition.derived_index
             if isinstance(index, LocalIndex):
                 stack.callback(index.close)
             for done in _building(composition):
@@ -236,7 +274,7 @@ def _tell(done: Progress, asked: argparse.Namespace, *, finished: bool) -> None:
 def _act(composition: Composition, asked: argparse.Namespace) -> None:
     """Run one of the tools by which people manage their own, in somebody's name."""
     prog = f"zm admin as {asked.person} {asked.kind}"
-    words = {"scope": scope_parser, "token": token_parser}[asked.kind](prog).parse_args(asked.words)
+    words = parsed({"scope": scope_parser, "token": token_parser}[asked.kind](prog), asked.words)
     name, arguments = request(words)
     access_of(composition.table, asked.person)
     (tool,) = (each for each in (*PEOPLES_TOOLS, *TOOLS) if each.name == name)

@@ -7,6 +7,7 @@ from zero_memory.client.connection import Connection, machine
 from zero_memory.client.failure import UNREACHABLE, Failure
 from zero_memory.client.wire import TIMEOUT_S, Answer, WireError
 from zero_memory.client.wire import post as post_to
+from zero_memory.client.wording import at_a_terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # typing alone takes a bare Python half as long again
@@ -27,7 +28,7 @@ ANSWERS = {
     "export_memories": {"format", "memories", "files"},
     "forget": {"id", "changed"},
     "import_memory": {"items"},
-    "list_memories": {"memories"},
+    "list_memories": {"memories", "session"},
     "manage_scope": {"scope"},
     "manage_tokens": {"tokens"},
     "memory_history": {"id", "versions", "audit"},
@@ -88,7 +89,8 @@ def failure_of(connection: Connection, answer: Answer) -> Failure:
     status = answer.status
     error = as_object((json_object(answer.body) or {}).get("error"))
     message = error.get("message") if error else None
-    if isinstance(message, str):
+    if error and isinstance(message, str):
+        message = at_a_terminal(message, as_object(error.get("details")))
         return Failure(f"{message} {connection.renewal}" if status == _UNAUTHORIZED else message)
     if status == _TOO_LONG:
         return Failure(f"This is too long for one call to {connection.url}. Send less at once.")

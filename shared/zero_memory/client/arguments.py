@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Sequence
 
 from zero_memory.client.failure import USAGE, Failure
 
@@ -18,6 +19,28 @@ def parser(prog: str, description: str) -> argparse.ArgumentParser:
         description=description,
         formatter_class=lambda prog: argparse.HelpFormatter(prog, width=80),
     )
+
+
+def parsed(
+    options: argparse.ArgumentParser, arguments: Sequence[str], *, more: str = ""
+) -> argparse.Namespace:
+    """The command line. `more` says what to do when there are more words than it takes.
+
+    Raises Failure then: most often they are one text without quotes.
+    """
+    chosen, left = options.parse_known_args(arguments)
+    if left:
+        raise too_many(options, left, more)
+    return chosen
+
+
+def too_many(options: argparse.ArgumentParser, left: Sequence[str], more: str = "") -> Failure:
+    """What is said of words that a command does not take."""
+    if left[0].startswith("-"):
+        said = f"There is no option {left[0]}: {options.prog} --help lists them."
+    else:
+        said = more or f"{options.prog} takes no “{left[0]}”: see {options.prog} --help."
+    return Failure(said, exit_code=USAGE)
 
 
 def add_place(options: argparse.ArgumentParser) -> None:

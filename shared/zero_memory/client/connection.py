@@ -16,12 +16,20 @@ class Connection:
     """A service's base URL and the token for it. `home` is its folder when it runs here.
 
     The URL of its MCP endpoint does too. `renewal` says what to do when the service does not take
-    the token. Raises Failure when the URL holds a secret, which every message about it would
-    repeat.
+    the token. Raises Failure when the URL is none, and when it holds a secret, which every message
+    about it would repeat.
     """
 
     def __init__(self, url: str, token: str, renewal: str, home: str | None = None) -> None:
-        if "@" in url.partition("://")[2].partition("/")[0]:
+        scheme, _, rest = url.partition("://")
+        host = rest.partition("/")[0]
+        if scheme not in {"http", "https"} or not host:
+            raise Failure(
+                "The service's URL begins with http:// or https:// and a host, as in "
+                "http://127.0.0.1:8737 or https://memory.example.com.",
+                exit_code=USAGE,
+            )
+        if "@" in host:
             raise Failure(
                 "The URL holds a user or a password. Leave them out: the token says who you are.",
                 exit_code=USAGE,

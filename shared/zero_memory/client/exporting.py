@@ -7,9 +7,9 @@ import re
 import zipfile
 from contextlib import suppress
 
-from zero_memory.client.arguments import path_of, print_json
+from zero_memory.client.arguments import parsed, path_of, print_json
 from zero_memory.client.connection import Connection, find_connection
-from zero_memory.client.failure import Failure
+from zero_memory.client.failure import USAGE, Failure
 from zero_memory.client.files import abandoned, replacing
 from zero_memory.client.transfer import Progress, call, fetch
 
@@ -40,8 +40,10 @@ def main(arguments: "Sequence[str]") -> int:
     )
     parser.add_argument("--scope", action="append", help="only this scope (repeatable)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    chosen = parser.parse_args(arguments)
+    chosen = parsed(parser, arguments)
     folder = path_of(chosen.folder)
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise Failure(f"{chosen.folder} is no folder: name one, or a new one.", exit_code=USAGE)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     unreadable: list[str] = []
     files = _exported(chosen.format, chosen.scope, unreadable)

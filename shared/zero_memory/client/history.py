@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Sequence
 
 from zero_memory.client.api import call_tool
-from zero_memory.client.arguments import parser, print_json
+from zero_memory.client.arguments import parsed, parser, print_json
 from zero_memory.client.connection import find_connection
 
 
@@ -14,7 +14,7 @@ def main(arguments: Sequence[str]) -> int:
     options.add_argument("memory_id", metavar="ID", help="mem_…, as zm recall and zm list print it")
     options.add_argument("--cursor", help="go on behind a page of changes, as it says")
     options.add_argument("--json", action="store_true", help="print the service's whole answer")
-    chosen = options.parse_args(arguments)
+    chosen = parsed(options, arguments)
     result = call_tool(
         find_connection(),
         "memory_history",

@@ -8,11 +8,12 @@ from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import islice
 
-from zero_memory.client.arguments import path_of, print_json
+from zero_memory.client.arguments import parsed, path_of, print_json
 from zero_memory.client.connection import Connection, find_connection
 from zero_memory.client.failure import REFUSED, USAGE, Failure
 from zero_memory.client.project import project_hint
 from zero_memory.client.transfer import Invalid, Progress, call, store
+from zero_memory.client.wording import at_a_terminal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ CALLS_AT_ONCE = max(4, os.cpu_count() or 1)
 """Each call embeds one text after the other; a service elsewhere has cores of its own."""
 
 _ENDINGS = (".md", ".markdown", ".jsonl")
+_NAMES = {"markdown": "files", "jsonl": "lines"}
 _IGNORE = ".zero-memory-ignore"
 
 
@@ -56,22 +58,29 @@ class Report:
     """What became of everything so far."""
 
     def __init__(self) -> None:
+        self.forms: set[str] = set()
         self.counts: dict[str, int] = {}
+        self.memories: set[str] = set()
         self.refused: list[dict[str, str]] = []
+        self.remarks: list[dict[str, str]] = []
 
     def count(self, status: str) -> None:
         """One more of this status."""
         self.counts[status] = self.counts.get(status, 0) + 1
 
-    def add(self, item: Item, result: "Mapping[str, str]") -> bool:
+    def add(self, item: Item, result: "Mapping[str, Any]") -> bool:
         """What the service answered of an item; False when it put it off."""
         status = result["status"]
         if status == "deferred":
             return False
         if status == "refused":
-            self.refuse(item.path, result["message"])
-        else:
-            self.count(status)
+            self.refuse(item.path, at_a_terminal(result["message"]))
+            return True
+        memories = result.get("ids", ())
+        self.memories.update(memories)
+        self.count("empty" if status == "unchanged" and not memories else status)
+        if result.get("message"):
+            self.remarks.append({"path": item.path, "message": result["message"]})
         return True
 
     def refuse(self, path: str, why: str) -> None:
@@ -94,7 +103,7 @@ def main(arguments: "Sequence[str]") -> int:
     )
     parser.add_argument("--kind", help="what notes are, when they don't say (default: fact)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    chosen = parser.parse_args(arguments)
+    chosen = parsed(parser, arguments)
     connection = find_connection()
     where = {
         "scope": chosen.scope,
@@ -111,13 +120,22 @@ def main(arguments: "Sequence[str]") -> int:
 
 def _tell(report: Report, *, as_json: bool) -> None:
     if as_json:
-        told = {"counts": report.counts, "refused": report.refused}
+        told = {
+            "counts": report.counts,
+            "memories": len(report.memories),
+            "refused": report.refused,
+            "remarks": report.remarks,
+        }
         print_json(told)
         return
-    for refused in report.refused:
-        print(f"{refused['path']}: {refused['message']}", file=sys.stderr)
+    for each in (*report.refused, *report.remarks):
+        print(f"{each['path']}: {each['message']}", file=sys.stderr)
+    if not report.counts:
+        print("Nothing to import.")
+        return
     counts = (f"{number:,} {status}" for status, number in sorted(report.counts.items()))
-    print(", ".join(counts) or "Nothing to import.")
+    what = " and ".join(name for form, name in _NAMES.items() if form in report.forms)
+    print(f"{what.capitalize()}: {', '.join(counts)}. Memories: {len(report.memories):,}.")
 
 
 def _items(paths: "Sequence[str]", report: Report) -> "Iterator[Item]":
@@ -125,6 +143,7 @@ def _items(paths: "Sequence[str]", report: Report) -> "Iterator[Item]":
     number = 0
     for file in (file for path in paths for file in _files(path)):
         form = "jsonl" if file.endswith(".jsonl") else "markdown"
+        report.forms.add(form)
         for path, content in _contents(file, report):
             try:
                 text = content.decode()
@@ -207,7 +226,7 @@ def _import(
     """
     progress = Progress("importing", size)
     left: deque[Item] = deque()
-    calls: set[Future[list[tuple[Item, dict[str, str]]]]] = set()
+    calls: set[Future[list[tuple[Item, dict[str, Any]]]]] = set()
     done = read = 0
     at_once = 1
     pool = ThreadPoolExecutor(CALLS_AT_ONCE)
@@ -255,7 +274,7 @@ def _batch(left: "deque[Item]", coming: "Iterator[Item]") -> list[Item]:
 
 def _send(
     connection: Connection, where: "dict[str, Any]", batch: list[Item]
-) -> "list[tuple[Item, dict[str, str]]]":
+) -> "list[tuple[Item, dict[str, Any]]]":
     """Import a batch; answers each item with what became of it."""
     for item in batch:
         if item.bytes > MOST_BYTES and item.upload is None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from zero_memory.client.api import call_tool
-from zero_memory.client.arguments import parser
+from zero_memory.client.arguments import parsed, parser
 from zero_memory.client.connection import Connection, login_file
 from zero_memory.client.failure import USAGE, Failure
 from zero_memory.client.files import replacing
@@ -20,8 +20,9 @@ def main(arguments: Sequence[str]) -> int:
         "standard input), so that it stands in no shell history.",
     )
     options.add_argument("url", help="the service's base URL, as in https://memory.example.com")
-    chosen = options.parse_args(arguments)
-    connection = Connection(chosen.url, _token(), "Nothing was stored.")
+    chosen = parsed(options, arguments)
+    connection = Connection(chosen.url, "", "Nothing was stored.")
+    connection.token = _token()
     call_tool(connection, "describe_scope", {})
     _store(connection)
     print(f"Connected to {connection.url}; stored in {login_file()}")
@@ -36,7 +37,7 @@ def _token() -> str:
     else:
         token = sys.stdin.readline()
     token = token.strip()
-    if not token.isascii() or not token.isprintable() or not token:
+    if not token.startswith("zmt_") or not token.isascii() or not token.isprintable():
         raise Failure("That is no token: it begins with zmt_ and is plain ASCII.", exit_code=USAGE)
     return token
 

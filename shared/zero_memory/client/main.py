@@ -8,6 +8,7 @@ import io
 import os
 import sys
 
+from zero_memory.client.commands import COMMANDS, nearest
 from zero_memory.client.failure import REFUSED, USAGE, Failure
 from zero_memory.client.terminal import HarmlessText
 
@@ -15,26 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TextIO
 
-COMMANDS = {
-    "recall": ("client.recall:main", "search what is remembered, or print memories whole"),
-    "list": ("client.listing:main", "list what is remembered, newest first"),
-    "forget": ("client.lifecycle:forget", "let go of what no longer holds"),
-    "revise": ("client.lifecycle:revise", "correct a wording"),
-    "close": ("client.lifecycle:close", "close a task or a question"),
-    "restore": ("client.lifecycle:restore", "take any of these back"),
-    "history": ("client.history:main", "what became of a memory, and who did what when"),
-    "erase": ("client.lifecycle:erase", "destroy a memory for good"),
-    "import": ("client.importing:main", "import notes, and what zm export wrote"),
-    "export": ("client.exporting:main", "write every memory that you may read to a folder"),
-    "login": ("client.login:main", "store a service's URL and your token"),
-    "status": ("client.status:main", "state of the connection and of the service"),
-    "scope": ("client.people:scope", "your teams: who is in them, invite, accept, leave"),
-    "token": ("client.people:token", "your access tokens"),
-    "serve": ("client.serve:main", "run the whole service on this machine"),
-    "mcp": ("client.bridge:main", "MCP over stdio, for clients that speak only that"),
-    "admin": ("admin.commands:main", "people, tokens and scopes, for who runs the service"),
-}
-"""Each command: the module of this package and the function in it, and what it does."""
 _INTERRUPTED = 130
 _CAPTURE = "client.capture:main"
 
@@ -85,8 +66,10 @@ def _run(arguments: list[str]) -> int:
         case [name, *rest] if name in COMMANDS:
             return _call(COMMANDS[name][0], rest)
         case [word] if word.isalnum():
+            meant = nearest(word)
+            known = f"; did you mean zm {meant}?" if meant else " (zm --help lists them)."
             raise Failure(
-                f"There is no command “{word}” (zm --help lists them). "
+                f"There is no command “{word}”{known} "
                 f"To remember a single word, name its kind: zm --kind fact {word}",
                 exit_code=USAGE,
             )

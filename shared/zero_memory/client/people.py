@@ -7,7 +7,7 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from zero_memory.client.api import call_tool
-from zero_memory.client.arguments import parser, print_json
+from zero_memory.client.arguments import parsed, parser, print_json
 from zero_memory.client.connection import find_connection
 
 TYPE_CHECKING = False
@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 
 ROLES = ("reader", "writer", "admin")
 GRANTS = ("memory:read", "memory:write", "rules:approve", "admin")
+_QUOTE_NAMES = "Put a name of several words in quotes."
 _FOR_AGENTS = ("memory:read", "memory:write")
 
 
 def scope(arguments: Sequence[str]) -> int:
     """Change one's scopes."""
-    return _ask(scope_parser("zm scope").parse_args(arguments))
+    return _ask(parsed(scope_parser("zm scope"), arguments, more=_QUOTE_NAMES))
 
 
 def token(arguments: Sequence[str]) -> int:
     """List, make and end one's tokens."""
-    return _ask(token_parser("zm token").parse_args(arguments))
+    return _ask(parsed(token_parser("zm token"), arguments))
 
 
 def _ask(asked: argparse.Namespace) -> int:
@@ -91,14 +92,36 @@ def print_answer(answer: "Mapping[str, Any]", *, as_json: bool) -> None:
         return
     for described in answer.get("scopes", ()):
         _print_members(described)
-    for token in answer.get("tokens", ()):
-        state = "revoked" if token.get("revoked_at") else token.get("expires_at", "for good")
-        print(f"{token['public_id']}  {','.join(token['grants'])}  {state}  {token['label']}")
-    secret = answer.get("token") or answer.get("code")
-    if secret:
-        print(f"{secret}\nIt is shown this once.")
+    if answer.get("token"):
+        print(f"{answer['token']}\nIt is shown this once.")
+        for made in answer["tokens"]:
+            print(f"To end it: zm token revoke {made['public_id']}")
+    elif "tokens" in answer:
+        _print_tokens(answer["tokens"])
+    elif answer.get("code"):
+        print(f"{answer['code']}\nIt is shown this once.")
     elif "scope" in answer:
-        print(f"Done: {answer['scope']}")
+        role = f", as {answer['role']}" if answer.get("role") else ""
+        print(f"Done: {answer['scope']}{role}")
+
+
+def _print_tokens(tokens: "Sequence[Mapping[str, Any]]") -> None:
+    rows = [("id", "lasts", "may", "label")]
+    rows += [
+        (token["public_id"], _lasts(token), ", ".join(token["grants"]), token["label"])
+        for token in tokens
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
+
+
+def _lasts(token: "Mapping[str, Any]") -> str:
+    """Until when a token is taken, by the day."""
+    if token.get("revoked_at"):
+        return f"revoked {token['revoked_at'][:10]}"
+    return f"until {token['expires_at'][:10]}" if token.get("expires_at") else "for good"
 
 
 def _print_members(described: "Mapping[str, Any]") -> None:

@@ -4,9 +4,10 @@ import textwrap
 from collections.abc import Sequence
 
 from zero_memory.client.api import DAMAGED, call_tool
-from zero_memory.client.arguments import add_place, parser, print_json
+from zero_memory.client.arguments import add_place, parsed, parser, print_json
 from zero_memory.client.connection import find_connection
 from zero_memory.client.project import project_hint
+from zero_memory.client.wording import searched_everywhere
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,16 +21,12 @@ def main(arguments: Sequence[str]) -> int:
     options.add_argument("-k", type=int, default=8, help="how many hits at most (%(default)s)")
     add_place(options)
     options.add_argument("--json", action="store_true", help="print the service's whole answer")
-    chosen = options.parse_args(arguments)
+    chosen = parsed(options, arguments, more="Put the question in quotes.")
+    hint = chosen.project or project_hint()
     result = call_tool(
         find_connection(),
         "recall",
-        {
-            "query": chosen.query,
-            "k": chosen.k,
-            "scopes": chosen.scope,
-            "project_hint": chosen.project or project_hint(),
-        },
+        {"query": chosen.query, "k": chosen.k, "scopes": chosen.scope, "project_hint": hint},
     )
     if chosen.json:
         print_json(result)
@@ -39,6 +36,8 @@ def main(arguments: Sequence[str]) -> int:
         _print_whole(result)
     else:
         _print_hits(result)
+        if chosen.scope is None and result["session"]["attached_project"] is None:
+            print(searched_everywhere(hint))
     for damaged in result.get("unreadable", ()):
         print(f"{damaged}  {DAMAGED}")
     return 0
@@ -50,8 +49,6 @@ def _print_hits(result: "dict[str, Any]") -> None:
         print(textwrap.indent(hit["excerpt"], "    "))
     if not result["hits"]:
         print("Nothing found.")
-    if result["session"]["attached_project"] is None:
-        print(result["session"]["line"])
     if "note" in result:
         print(result["note"])
     if result["degraded"]:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from zero_memory.client.arguments import parser, path_of
+from zero_memory.client.arguments import parsed, parser, path_of
 from zero_memory.places import home_folder
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str]) -> int:
         default=not sys.stderr.isatty(),
         help="every call as a line of JSON on standard error (unless that is a terminal)",
     )
-    chosen = options.parse_args(arguments)
+    chosen = parsed(options, arguments)
     # A wrong command line is told at once: what follows takes seconds to import.
     from zero_memory.local.home import CannotServe
     from zero_memory.local.serve import serve

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 
 from zero_memory.client.api import call_tool
-from zero_memory.client.arguments import parser, print_json
+from zero_memory.client.arguments import parsed, parser, print_json
 from zero_memory.client.connection import Connection, find_connection, read
 from zero_memory.client.failure import Failure
 
@@ -18,7 +18,7 @@ def main(arguments: Sequence[str]) -> int:
     """Print the state; exits with 0 when everything works."""
     options = parser("zm status", "State of the connection and of the service.")
     options.add_argument("--json", action="store_true", help="one line of JSON")
-    chosen = options.parse_args(arguments)
+    chosen = parsed(options, arguments)
     try:
         connection = find_connection()
     except Failure as failure:

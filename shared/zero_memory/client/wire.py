@@ -22,6 +22,8 @@ LONGEST_LINE = 65_536
 LONGEST_BODY = 64 * 1024 * 1024
 
 _PORTS = {"http": 80, "https": 443}
+_NOT_ENCRYPTED = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE"}
+"""How versions of OpenSSL name what comes in plain text."""
 _LAST_PORT = 65_535
 
 
@@ -151,7 +153,12 @@ def _connected(host: str, port: int, deadline: _Deadline) -> socket.socket:
 def _encrypted(plain: socket.socket, host: str) -> socket.socket:
     import ssl
 
-    return ssl.create_default_context().wrap_socket(plain, server_hostname=host)
+    try:
+        return ssl.create_default_context().wrap_socket(plain, server_hostname=host)
+    except ssl.SSLError as error:
+        if error.reason in _NOT_ENCRYPTED:
+            raise WireError("what answers there speaks no https; is it http?") from None
+        raise
 
 
 def _answer(stream: "IO[bytes]") -> Answer:

@@ -18,6 +18,7 @@ from zero_memory.contracts.model import (
     Reason,
     Result,
 )
+from zero_memory.contracts.shapes import AUDIT_ID
 
 ScopeName = Annotated[
     str,
@@ -175,7 +176,10 @@ class RecallArguments(Arguments):
     as_of: Annotated[
         str | None,
         StringConstraints(min_length=1, max_length=40),
-        Field(description="Answer what was stored and live at this moment (RFC 3339)."),
+        Field(
+            description="Answer what was stored and live at this moment (RFC 3339), or at a "
+            "date's end (UTC).",
+        ),
     ] = None
     explain: Annotated[
         bool, Field(description="Show in factors what each hit's score is made of.")
@@ -276,9 +280,7 @@ class RestoreArguments(Arguments):
     """What `restore_memory` takes."""
 
     memory_id: MemoryId
-    audit_id: Annotated[str, StringConstraints(pattern=r"^aud_[0-9A-HJKMNP-TV-Z]{26}$")] | None = (
-        None
-    )
+    audit_id: Annotated[str, StringConstraints(pattern=AUDIT_ID)] | None = None
     thread: ThreadToken | None = None
 
 
@@ -307,8 +309,16 @@ class ListArguments(Arguments):
     thread: ThreadToken | None = None
     kinds: Annotated[list[Kind], Field(min_length=1, max_length=9)] | None = None
     author: Annotated[Name | None, Field(description="An author as answers show it.")] = None
-    since: Annotated[str, StringConstraints(max_length=40)] | None = None
-    until: Annotated[str, StringConstraints(max_length=40)] | None = None
+    since: Annotated[
+        str | None,
+        StringConstraints(max_length=40),
+        Field(description="From this moment on (RFC 3339), or from a date's begin (UTC)."),
+    ] = None
+    until: Annotated[
+        str | None,
+        StringConstraints(max_length=40),
+        Field(description="Up to this moment (RFC 3339), or to a date's end (UTC)."),
+    ] = None
     entity: Name | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     cursor: Cursor | None = None
@@ -339,6 +349,7 @@ class ListResult(Result):
     memories: list[ListedMemory]
     unreadable: list[str] | None = None
     cursor: str | None = None
+    session: SessionState
 
 
 class DescribeScopeArguments(Arguments):

@@ -11,6 +11,8 @@ from pydantic import (
     model_serializer,
 )
 
+from zero_memory.contracts.shapes import MEMORY_ID
+
 CONTRACT_VERSION = 1
 
 MAX_CONTENT_CHARACTERS = 32_000
@@ -60,7 +62,7 @@ Content = Annotated[
 Reason = Annotated[str, StringConstraints(min_length=1, max_length=500), NoNul, NotBlank]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200), NoNul]
 Hint = Annotated[str, StringConstraints(min_length=1, max_length=1_000), NoNul]
-MemoryId = Annotated[str, StringConstraints(pattern=r"^mem_[0-9A-HJKMNP-TV-Z]{26}$")]
+MemoryId = Annotated[str, StringConstraints(pattern=MEMORY_ID)]
 
 
 # Models are built at first use: a function's cold start pays for its own tool's, not for all.

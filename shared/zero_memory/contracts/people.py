@@ -6,15 +6,15 @@ from pydantic import Field, StringConstraints
 
 from zero_memory.contracts.memory import ScopeName
 from zero_memory.contracts.model import Arguments, Name, NotBlank, Result
+from zero_memory.contracts.shapes import PERSON_ID, PUBLIC_ID
 
 ScopeAction = Literal[
     "make_team", "invite", "accept", "set_role", "remove", "leave", "hand_over", "rename"
 ]
 RoleName = Literal["reader", "writer", "admin"]
 GrantName = Literal["memory:read", "memory:write", "rules:approve", "admin"]
-PERSON_ID = r"^p_[0-9A-HJKMNP-TV-Z]{26}$"
 PersonId = Annotated[str, StringConstraints(pattern=PERSON_ID)]
-PublicId = Annotated[str, StringConstraints(pattern=r"^[a-z2-7]{16}$")]
+PublicId = Annotated[str, StringConstraints(pattern=PUBLIC_ID)]
 
 
 class ManageScopeArguments(Arguments):
@@ -34,10 +34,14 @@ class ManageScopeArguments(Arguments):
 
 
 class ManageScopeResult(Result):
-    """What `manage_scope` answers: the scope's path, and the code of an invitation, shown once."""
+    """What `manage_scope` answers: the scope's path.
+
+    `code` is that of an invitation, shown once; `role` is what one accepted to be.
+    """
 
     scope: str
     code: str | None = None
+    role: str | None = None
 
 
 class ManageTokensArguments(Arguments):

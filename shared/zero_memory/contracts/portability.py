@@ -14,6 +14,7 @@ from zero_memory.contracts.memory import (
     ThreadToken,
 )
 from zero_memory.contracts.model import Arguments, NoNul, Result
+from zero_memory.contracts.shapes import UPLOAD
 
 MAX_IMPORTED = 50
 MAX_EXPORTED = 500
@@ -22,7 +23,7 @@ MAX_PATH = 1_000
 Format = Literal["markdown", "jsonl"]
 
 ImportPath = Annotated[str, StringConstraints(min_length=1, max_length=MAX_PATH), NoNul]
-Upload = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,99}/[0-9A-HJKMNP-TV-Z]{26}$")]
+Upload = Annotated[str, StringConstraints(pattern=UPLOAD)]
 
 
 class ImportItem(Arguments):
@@ -58,7 +59,7 @@ class ImportedItem(Result):
     """What became of one item; `ids` are the memories that hold it now.
 
     `deferred`: not begun, or not done; import it again. `code` and `message` say why `refused`;
-    a `message` with `unchanged`, that something of it was forgotten.
+    a `message` without `code`, what of it was forgotten, or its frontmatter did not say.
     """
 
     path: str

@@ -1,6 +1,6 @@
 """Times as people and clients read them."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from zero_memory.contracts.errors import validation_failed
 
@@ -25,6 +25,20 @@ def moment(field: str, text: str) -> int:
         ) from None
     at = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
     return round(at.timestamp() * 1000)
+
+
+def last_moment(field: str, text: str) -> int:
+    """The same, but a plain date is its last moment: until a day means until it is over."""
+    at = moment(field, text)
+    return at + _DAY - 1 if _is_date(text) else at
+
+
+def _is_date(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def age(since: int, now: int) -> str:

@@ -34,6 +34,11 @@ def with_frontmatter(fields: Mapping[str, Any], body: str) -> str:
     return f"---\n{text}---\n{body}"
 
 
+def is_fenced(text: str) -> bool:
+    """Whether a file begins with something between two lines of `---`, readable or not."""
+    return _BLOCK.match(text) is not None
+
+
 def read_frontmatter(text: str) -> Fronted | None:
     """A file's parts; None when it has no frontmatter, or something else between such lines.
 

@@ -26,7 +26,7 @@ from zero_memory.memory.reading import load_visible, with_bodies
 from zero_memory.memory.rights import Actor
 from zero_memory.memory.write import Destination, Draft, Submission, must_fit, remember
 from zero_memory.portability.destinations import Destinations
-from zero_memory.portability.frontmatter import Fronted, read_frontmatter
+from zero_memory.portability.frontmatter import Fronted, is_fenced, read_frontmatter
 from zero_memory.portability.jsonl import read_line
 from zero_memory.portability.markdown import is_exported, read_file
 from zero_memory.portability.model import Portable
@@ -45,6 +45,13 @@ _NAME_LENGTH = 200
 _KEY_LENGTH = 16
 _SECTIONS = 1_000
 _LANGUAGE_LENGTH = 35
+_UNREADABLE = (
+    "What stands between the lines of --- at its top is no list of names and values, and was kept "
+    "as text."
+)
+_NO_KIND = (
+    f"Its frontmatter names no kind that there is: {{}} was taken. Kinds: {', '.join(KINDS)}."
+)
 _DAMAGED = (
     "What this was imported as before is damaged where it is stored; ask who runs the service to "
     "mend it."
@@ -62,7 +69,8 @@ class Source(Struct, frozen=True):
 class Imported(Struct, frozen=True):
     """What became of one source; `ids` are the memories that hold it now.
 
-    `forgotten` counts those of an unchanged source that were forgotten, and stay so.
+    `forgotten` counts those of an unchanged source that were forgotten, and stay so. `remark` is
+    what its writer may not have meant.
     """
 
     path: str
@@ -70,6 +78,7 @@ class Imported(Struct, frozen=True):
     ids: tuple[str, ...] = ()
     refusal: Refusal | None = None
     forgotten: int = 0
+    remark: str | None = None
 
 
 class Importer(Struct, frozen=True):
@@ -108,7 +117,8 @@ class Importer(Struct, frozen=True):
                 return self._exported(source, read_file(file))
             # The whole file, before anything of it reaches a model, the index or the table.
             refuse_secrets([("text", source.text)])
-            return self._notes(source, file, behind)
+            imported = self._notes(source, file, behind)
+            return replace(imported, remark=self._remark(source, file))
         except Refusal as refusal:
             return Imported(source.path, "refused", refusal=refusal)
         except DamagedRecord:
@@ -168,6 +178,13 @@ class Importer(Struct, frozen=True):
         )
         parts = sections(source.text if file is None else file.body)
         return self._write(source, to=self.notes_to(), draft=draft, parts=parts, behind=behind)
+
+    def _remark(self, source: Source, file: Fronted | None) -> str | None:
+        """What is to be said of a note's frontmatter, which is taken as far as it can be read."""
+        if file is None:
+            return _UNREADABLE if is_fenced(source.text) else None
+        named = file.fields.get("kind")
+        return None if named is None or named in KINDS else _NO_KIND.format(self.kind)
 
     def _write(
         self,

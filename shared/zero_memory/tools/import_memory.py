@@ -32,7 +32,7 @@ BUDGET_MS = 10_000
 """After this long nothing further is begun: API Gateway waits 30 s, and one long memory takes
 seconds to embed."""
 
-_FORGOTTEN = "Forgotten since, and so left: {}. restore_memory brings a memory back."
+_FORGOTTEN = "Forgotten since, and so left: {}. Restore what is to hold again."
 
 _MEMORY_ID = re.compile(r"mem_[0-9A-HJKMNP-TV-Z]{26}")
 
@@ -185,12 +185,13 @@ def _format(item: ImportItem) -> Format:
 def _answer(imported: Imported) -> ImportedItem:
     refusal = imported.refusal
     forgotten = _FORGOTTEN.format(imported.forgotten) if imported.forgotten else None
+    remarks = " ".join(filter(None, (imported.remark, forgotten))) or None
     return ImportedItem(
         path=imported.path,
         status=imported.status,
         ids=list(imported.ids),
         code=refusal.code.value if refusal else None,
-        message=refusal.message if refusal else forgotten,
+        message=refusal.message if refusal else remarks,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from zero_memory.contracts.memory import ListArguments, ListedMemory, ListResult
-from zero_memory.memory.ages import age, moment, timestamp
+from zero_memory.memory.ages import age, last_moment, moment, timestamp
 from zero_memory.memory.ids import first_id_at, last_id_at
 from zero_memory.memory.listing import Wanted, list_live
 from zero_memory.memory.preview import preview
@@ -28,7 +28,7 @@ def run(services: Services, caller: Caller, arguments: ListArguments) -> ListRes
         author=arguments.author,
         entity=arguments.entity,
         since=first_id_at(moment("since", arguments.since)) if arguments.since else None,
-        until=last_id_at(moment("until", arguments.until)) if arguments.until else None,
+        until=last_id_at(last_moment("until", arguments.until)) if arguments.until else None,
         behind=_behind(services, caller, arguments),
     )
     listed = list_live(services.table, read_set, wanted, limit=arguments.limit)
@@ -43,6 +43,7 @@ def run(services: Services, caller: Caller, arguments: ListArguments) -> ListRes
         memories=[_listed(memory, read_set, now, people) for memory in memories],
         unreadable=sorted([*listed.unreadable, *wordless], reverse=True) or None,
         cursor=cursor,
+        session=standing.state(searched=read_set),
     )
 
 

@@ -26,7 +26,7 @@ def run(services: Services, caller: Caller, arguments: ManageScopeArguments) -> 
         return ManageScopeResult(scope=made.path)
     if action == "accept":
         joined = members.accept(table, clock, access, _needed("code", arguments.code))
-        return ManageScopeResult(scope=joined.path)
+        return ManageScopeResult(scope=joined.path, role=joined.role)
     path = access.must(_needed("scope", arguments.scope)).path
     code = None
     match action:

@@ -8,6 +8,7 @@ from zero_memory.scopes.access import ACCOUNT_GONE
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.identity import list_tokens, make_token, revoke_token
 from zero_memory.scopes.model import Person, Token
+from zero_memory.scopes.secret import presented
 from zero_memory.tools.services import Services
 from zero_memory.tools.tool import Annotations, Tool
 
@@ -21,7 +22,8 @@ def run(services: Services, caller: Caller, arguments: ManageTokensArguments) ->
             tokens = list_tokens(services.table, caller.person)
             return ManageTokensResult(tokens=[token_card(token) for token in tokens])
         case "make":
-            return ManageTokensResult(tokens=[], token=_make(services, caller, arguments))
+            made = _make(services, caller, arguments)
+            return ManageTokensResult(tokens=_cards(services, made), token=made)
         case "revoke":
             if arguments.public_id is None:
                 raise validation_failed("This action needs public_id; the list shows them.")
@@ -51,6 +53,13 @@ def _make(services: Services, caller: Caller, arguments: ManageTokensArguments) 
         grants=grants,
         expires_at=None if arguments.days is None else now + arguments.days * _DAY_MS,
     )
+
+
+def _cards(services: Services, made: str) -> list[TokenCard]:
+    """The card of a token that was just made."""
+    shown = presented("zmt", made)
+    token = None if shown is None else services.table.get(Token, shown.public_id)
+    return [] if token is None else [token_card(token)]
 
 
 def token_card(token: Token) -> TokenCard:

@@ -9,7 +9,7 @@ from zero_memory.contracts.memory import (
     RecallArguments,
     RecallResult,
 )
-from zero_memory.memory.ages import age, moment, timestamp
+from zero_memory.memory.ages import age, last_moment, timestamp
 from zero_memory.memory.canonical import canonical
 from zero_memory.memory.guard import refuse_secrets
 from zero_memory.memory.model import Body
@@ -90,7 +90,7 @@ def _by_query(services: Services, standing: Standing, arguments: RecallArguments
         ranking=services.ranking,
         k=arguments.k,
         kinds=frozenset(arguments.kinds) if arguments.kinds else None,
-        alive_at=moment("as_of", arguments.as_of) if arguments.as_of else None,
+        alive_at=last_moment("as_of", arguments.as_of) if arguments.as_of else None,
     )
     memories, wordless = readable_memories(services.table, [each.meta for each in found.ranked])
     bodies = {memory.meta.memory_id: memory.body for memory in memories}

@@ -55,7 +55,8 @@ def test_an_operator_makes_people_who_make_a_team_of_their_own(service: Service)
     )
     team = own(service, ada, "scope", "team", "Ops")["scope"]
     code = own(service, ada, "scope", "invite", team, "writer")["code"]
-    assert own(service, ben, "scope", "accept", code)["scope"] == team
+    joined = zm("scope", "accept", code, environment=as_(service, ben))
+    assert joined.stdout == f"Done: {team}, as writer\n"
     shown = zm("scope", "members", team, environment=as_(service, ben)).stdout
     assert shown.splitlines() == [
         f"{people[0]}  admin  owner  Ada",
@@ -88,8 +89,15 @@ def test_an_operator_shuts_out_lets_in_and_gives_a_quota(service: Service) -> No
     assert admin(service, "quota", person, "7")[0]["calls_a_minute"] == 7
     assert admin(service, "quota", person, "default")[0]["calls_a_minute"] is None
     listed = admin(service, "as", person, "token", "list")[0]["tokens"]
+    assert listed == made["tokens"]
     assert [each["grants"] for each in listed] == [["memory:read", "memory:write"]]
     admin(service, "as", person, "token", "revoke", listed[0]["public_id"])
+    shown = zm(
+        "admin", "--home", str(service.home), "as", person, "token", "list",
+        environment={**os.environ},
+    ).stdout.splitlines()  # fmt: skip
+    assert shown[0].split() == ["id", "lasts", "may", "label"]
+    assert shown[1].split()[:2] == [listed[0]["public_id"], "revoked"]
     wait_for(service, token, 401)
 
 
@@ -153,6 +161,40 @@ def test_no_secret_becomes_a_name_or_a_label(service: Service, words: Sequence[s
     assert "secret_content_rejected" in done.stderr
     assert secret not in done.stdout + done.stderr
     assert secret not in json.dumps(admin(service, "people"))
+
+
+def test_json_may_stand_behind_the_command_too(home: Path, person: str) -> None:
+    done = zm("admin", "--home", str(home), "people", "--json", environment={**os.environ})
+    assert json.loads(done.stdout)["person"] == person
+
+
+def test_a_new_token_is_shown_with_what_ends_it(home: Path, person: str) -> None:
+    words = ("admin", "--home", str(home), "as", person, "token", "make")
+    secret, _, ends = zm(*words, environment={**os.environ}).stdout.splitlines()
+    assert ends == f"To end it: zm token revoke {secret.split('_')[1]}"
+
+
+@pytest.mark.parametrize(
+    ("variables", "says"),
+    [
+        ({}, "No AWS region: set AWS_DEFAULT_REGION or AWS_PROFILE."),
+        ({"AWS_DEFAULT_REGION": "eu-central-1"}, "No AWS credentials"),
+        ({"AWS_PROFILE": "nosuch"}, "check AWS_PROFILE"),
+    ],
+)
+def test_a_table_without_region_or_credentials_is_refused_in_words(
+    tmp_path: Path, variables: dict[str, str], says: str
+) -> None:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    nothing = {
+        "AWS_CONFIG_FILE": str(tmp_path / "config"),
+        "AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "credentials"),
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+    words = ("admin", "--table", "nosuch", "people")
+    failed = zm(*words, environment={**kept, **nothing, **variables})
+    assert (failed.returncode, says in failed.stderr) == (1, True), failed.stderr
+    assert "Traceback" not in failed.stderr
 
 
 def test_no_home_is_made_by_mistake(tmp_path: Any) -> None:

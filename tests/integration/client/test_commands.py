@@ -15,7 +15,7 @@ from tests.contract.memory.damage import damage_meta
 from tests.git import git
 from tests.service import ZM, Service
 from zero_memory.adapters.sqlite import SqliteTable
-from zero_memory.client.main import COMMANDS
+from zero_memory.client.commands import COMMANDS
 from zero_memory.memory.model import Meta
 from zero_memory.ports.table import Put
 
@@ -25,6 +25,7 @@ LOCALES = [
     {"LANG": "C", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"},
     {"LC_ALL": "C.UTF-8", "PYTHONIOENCODING": "latin-1"},
 ]
+MEMORY = f"mem_{'0' * 26}"
 PING = '{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
 WORDS = "Die Brücke 橋 🌉 и мост e\u0301 العربية."
 
@@ -130,7 +131,90 @@ def test_outside_of_one_a_fact_without_scope_is_refused_in_words(
     assert refused.returncode == 1
     assert refused.stdout == ""
     assert "scope_target_required" in refused.stderr
+    assert "Give --scope (core, personal or a path) or --project" in refused.stderr
+    assert "project_hint" not in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.parametrize("command", [["recall", "the heron"], ["list"]])
+def test_where_no_project_is_known_one_is_told_that_all_was_searched(
+    service: Service, tmp_path: Path, command: list[str]
+) -> None:
+    subprocess.run(["git", "init", tmp_path / "unknown"], check=True, capture_output=True)
+    ways = {"Outside of a repository": tmp_path, "No project is known here": tmp_path / "unknown"}
+
+    for told, cwd in ways.items():
+        shown = zm(*command, environment=service.environment, cwd=cwd)
+        assert (shown.returncode, told in shown.stdout) == (0, True), shown.stdout
+        named = zm(*command, "--scope", "core", environment=service.environment, cwd=cwd)
+        assert (named.returncode, told in named.stdout) == (0, False)
+
+
+def test_hints_are_said_as_they_can_be_followed_at_a_terminal(
+    service: Service, tmp_path: Path
+) -> None:
+    def told(*arguments: str) -> str:
+        return zm(*arguments, "--scope", "core", environment=service.environment).stdout
+
+    told("The ferry to the island leaves at noon.")
+    shown = told("The ferry to the island leaves at one.", "--kind", "decision")
+
+    assert "let that one go: zm forget ID" in shown
+    assert not {word for word in ("supersedes", "entities") if word in shown}
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["recall", "x", "--scope", "team.x.y"], "zm status lists them"),
+        (["x", "--project", f"proj.p_{'0' * 26}.x"], "or give --scope"),
+        (["forget", f"mem_{'0' * 26}"], "zm recall and zm list print the ids"),
+    ],
+)
+def test_a_refusal_names_what_a_terminal_has(
+    service: Service, tmp_path: Path, command: list[str], says: str
+) -> None:
+    refused = zm(*command, environment=service.environment, cwd=tmp_path)
+
+    assert (refused.returncode, says in refused.stderr) == (1, True), refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (["forget", "mem_123"], "memory_id: must be a memory's id, which is mem_ and 26"),
+        (["restore", f"mem_{'0' * 26}", "--audit", "aud_x"], "must be the id of a change"),
+        (["token", "revoke", "foo"], "must be a token's id"),
+        ([""], "content: must not be empty"),
+        (["recall", "x", "-k", "99"], "k: must be at most 50"),
+    ],
+)
+def test_what_the_service_takes_is_said_in_words(
+    service: Service, command: list[str], says: str
+) -> None:
+    refused = zm(*command, environment=service.environment)
+
+    assert (refused.returncode, says in refused.stderr) == (1, True), refused.stderr
+
+
+def test_a_day_that_a_list_goes_until_is_in_it(service: Service) -> None:
+    stored = zm("Until today.", "--scope", "core", "--json", environment=service.environment)
+    memory = json.loads(stored.stdout)["id"]
+    (kept,) = service.call("recall", {"ids": [memory]}).json()["memories"]
+    day = kept["created_at"][:10]
+
+    for bounds in (["--until", day], ["--since", day]):
+        assert memory in zm("list", *bounds, environment=service.environment).stdout
+    midnight = zm("list", "--until", f"{day}T00:00:00Z", environment=service.environment)
+    assert memory not in midnight.stdout
+    asked = {"query": "Until today.", "as_of": day}
+    assert memory in [hit["id"] for hit in service.call("recall", asked).json()["hits"]]
+
+
+def test_remember_is_another_word_for_none(service: Service) -> None:
+    stored = zm("remember", "Said so.", "--scope", "core", environment=service.environment)
+
+    assert (stored.returncode, stored.stdout.split()[0]) == (0, "Remembered"), stored.stderr
 
 
 def test_a_memory_goes_through_its_life_at_a_terminal(service: Service, tmp_path: Path) -> None:
@@ -294,6 +378,29 @@ def test_a_login_that_cannot_be_stored_leaves_no_token_behind(
 
     assert (failed.returncode, "Traceback" in failed.stderr) == (1, False)
     assert [each.name for each in folder.iterdir()] == ["login.json"]
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:8737", "nosuch", "http://", "ftp://127.0.0.1"])
+def test_what_is_no_url_is_a_wrong_command_line(nowhere: dict[str, str], url: str) -> None:
+    for command in (["login", url], ["recall", "x"]):
+        failed = zm(*command, environment={**nowhere, "ZM_URL": url, "ZM_TOKEN": "zmt_x"})
+        assert failed.returncode == 2
+        assert "begins with http:// or https://" in failed.stderr
+
+
+def test_a_service_without_https_is_told_so(service: Service, nowhere: dict[str, str]) -> None:
+    url = service.ready["api_url"].replace("http:", "https:")
+
+    failed = zm("login", url, environment=nowhere, stdin="zmt_x")
+
+    assert failed.returncode == 3
+    assert "speaks no https; is it http?" in failed.stderr
+
+
+def test_what_is_no_token_is_sent_nowhere(nowhere: dict[str, str]) -> None:
+    failed = zm("login", "http://127.0.0.1:9", environment=nowhere, stdin="S3cretWord\n")
+
+    assert (failed.returncode, "begins with zmt_" in failed.stderr) == (2, True)
 
 
 def test_login_stores_nothing_that_the_service_does_not_take(
@@ -470,6 +577,32 @@ def test_a_wrong_command_line_stores_nothing_and_exits_with_2(
 
     assert failed.returncode == 2
     assert failed.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["The", "words", "without", "quotes"], "Put the statement in quotes."),
+        (["remember", "The", "words"], "Put the statement in quotes."),
+        (["recall", "words", "without"], "Put the question in quotes."),
+        (["reca", "foo"], "There is no command “reca”; did you mean zm recall?"),
+        (["staus"], "did you mean zm status?"),
+        (["list", "decision"], "zm list takes no “decision”: see zm list --help."),
+        (["list", "--kinds", "fact"], "There is no option --kinds: zm list --help lists them."),
+        (["forget", MEMORY, MEMORY], "takes one ID; put the reason in quotes."),
+        (["forget", MEMORY, "no", "longer"], "takes one ID; put the reason in quotes."),
+        (["revise", MEMORY, MEMORY], "takes one ID; put the new wording in quotes."),
+        (["close", MEMORY, MEMORY], "zm close takes one ID; what came of it is --outcome"),
+        (["history", MEMORY, MEMORY], "zm history takes no"),
+        (["scope", "team", "Night", "Shift"], "Put a name of several words in quotes."),
+    ],
+)
+def test_a_command_line_with_too_much_in_it_says_what_to_do(
+    nowhere: dict[str, str], arguments: list[str], says: str
+) -> None:
+    failed = zm(*arguments, environment=nowhere)
+
+    assert (failed.returncode, failed.stdout, says in failed.stderr) == (2, "", True), failed.stderr
 
 
 def test_without_arguments_zm_lists_its_commands(nowhere: dict[str, str]) -> None:

@@ -72,7 +72,7 @@ def test_every_call_brings_what_stands_next_to_each_other_and_all_is_taken_once(
     (tmp_path / "many.jsonl").write_text("".join(lines), encoding="utf-8")
     with taking_calls() as calls:
         told, shown = imported(tmp_path / "many.jsonl", calls.url)
-    assert told == "700 created\n"
+    assert told == "Lines: 700 created. Memories: 0.\n"
     assert sorted(calls.taken) == list(range(1, 701))
     for numbers in calls.seen:
         assert all(after == before + 1 for before, after in pairwise(numbers))

@@ -54,11 +54,34 @@ def test_a_folder_is_imported_file_by_file_and_bad_ones_fail_alone(
     for name in ("secret.md", "broken.md", "nul.md"):
         (notes / name).unlink()
     again = zm("import", str(notes), "--scope", "core", environment=environment)
-    assert (again.returncode, again.stdout) == (0, "2 unchanged\n")
+    assert (again.returncode, again.stdout) == (0, "Files: 2 unchanged. Memories: 2.\n")
 
     (notes / "one.md").write_text("The deploy runs on Mondays.\n", encoding="utf-8")
     changed = zm("import", str(notes), "--scope", "core", environment=environment)
-    assert changed.stdout == "1 superseded, 1 unchanged\n"
+    assert changed.stdout == "Files: 1 superseded, 1 unchanged. Memories: 2.\n"
+
+
+def test_what_a_file_s_frontmatter_did_not_say_is_told_and_nothing_is_lost(
+    service: Service, tmp_path: Path
+) -> None:
+    files = {
+        "empty.md": "",
+        "kind.md": "---\nkind: decison\n---\nThe oven is preheated.\n",
+        "yaml.md": "---\nkind: [fact\n---\nThe bread is sliced.\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+
+    done = zm("import", str(tmp_path), "--scope", "core", environment=service.environment)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "Files: 2 created, 1 empty. Memories: 2.\n"
+    kind, yaml = done.stderr.splitlines()
+    assert "kind.md: Its frontmatter names no kind that there is: fact was taken." in kind
+    assert "yaml.md: What stands between the lines of --- at its top is no list" in yaml
+    assert "decison" not in done.stderr
+    found = zm("recall", "The bread is sliced", "--scope", "core", environment=service.environment)
+    assert "kind: [fact" in found.stdout
 
 
 def test_what_is_no_file_and_what_has_no_name_fails_alone(service: Service, tmp_path: Path) -> None:
@@ -88,11 +111,13 @@ def test_names_of_every_script_are_found_whatever_the_locale(
     (tmp_path / "grün 橋.md").write_text("The bridge is green.", encoding="utf-8")
     plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
 
-    for each, counts in ((plain, "1 created\n"), ({}, "1 unchanged\n")):
+    for each, counts in ((plain, "1 created"), ({}, "1 unchanged")):
         environment = {**service.environment, **each}
         arguments = ("import", str(tmp_path / "grün 橋.md"), "--scope", "core")
         done = zm(*arguments, environment=environment)
-        assert (done.returncode, done.stdout) == (0, counts), done.stderr
+        assert (done.returncode, done.stdout) == (0, f"Files: {counts}. Memories: 1.\n"), (
+            done.stderr
+        )
         done = zm("export", str(tmp_path / "öut"), environment=environment)
         assert done.returncode == 0, done.stderr
     assert list((tmp_path / "öut").rglob("*.md"))
@@ -103,7 +128,10 @@ def test_a_folder_that_cannot_be_written_is_told_in_words(service: Service, tmp_
 
     failed = zm("export", str(tmp_path / "taken"), environment=service.environment)
 
-    assert (failed.returncode, failed.stderr) == (1, f"zm: {tmp_path / 'taken'}: File exists\n")
+    assert (failed.returncode, failed.stderr) == (
+        2,
+        f"zm: {tmp_path / 'taken'} is no folder: name one, or a new one.\n",
+    )
 
 
 def test_a_service_elsewhere_names_no_file_of_this_machine(tmp_path: Path) -> None:
@@ -201,7 +229,7 @@ def test_a_file_too_long_for_a_call_goes_by_upload(service: Service, tmp_path: P
     done = zm(
         "import", str(tmp_path / "long.md"), "--scope", "core", environment=service.environment
     )
-    assert (done.returncode, done.stdout) == (0, "1 created\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "Files: 1 created. Memories: 1.\n"), done.stderr
     assert list((service.home / "artifacts").glob("*/*")) == []
 
 
@@ -223,7 +251,7 @@ def test_an_import_that_was_killed_goes_on_and_every_file_is_there_once(
     assert sum(json.loads(again.stdout)["counts"].values()) == 70
     assert sorted(shelves(service)) == sorted(f"Shelf {number} holds jars." for number in range(70))
     last = zm(*map(str, command[1:]), environment=service.environment)
-    assert last.stdout == "70 unchanged\n"
+    assert last.stdout == "Files: 70 unchanged. Memories: 70.\n"
 
 
 def shelves(service: Service) -> list[str]:
@@ -245,7 +273,7 @@ def test_an_import_keeps_several_calls_in_hand_behind_the_first(tmp_path: Path) 
     with meeting(4) as url:
         environment = {**os.environ, "ZM_URL": url, "ZM_TOKEN": "zmt_x"}
         done = zm("import", "many.jsonl", environment=environment, cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "250 created\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "Lines: 250 created. Memories: 0.\n"), done.stderr
 
 
 @contextmanager

@@ -64,7 +64,16 @@ def test_search_files_removed_under_a_running_service_are_missed_and_come_with_t
         assert finds(service, FACTS[1])[0] == late
 
 
-@pytest.mark.parametrize("harm", [delete, put_back])
+def overwrite_database(home: Path, before: Path) -> None:
+    (home / "index" / "index.sqlite3").write_bytes(os.urandom(9_000))
+
+
+def overwrite_vectors(home: Path, before: Path) -> None:
+    for vectors in (home / "index").glob("*.vectors"):
+        vectors.write_bytes(os.urandom(99))
+
+
+@pytest.mark.parametrize("harm", [delete, put_back, overwrite_database, overwrite_vectors])
 def test_search_files_that_are_gone_or_old_are_built_again(
     tmp_path: Path, harm: Callable[[Path, Path], None]
 ) -> None:
@@ -101,17 +110,22 @@ def test_a_backup_of_the_table_is_searched_as_it_was(tmp_path: Path) -> None:
         assert finds(service, FACTS[0]) == [early]
 
 
-def test_an_operator_builds_them_anew_while_the_service_is_stopped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("harm", [delete, overwrite_database, overwrite_vectors])
+def test_an_operator_builds_them_anew_while_the_service_is_stopped(
+    tmp_path: Path, harm: Callable[[Path, Path], None]
+) -> None:
     home = tmp_path / "home"
     with running(home) as service:
         early = remember(service, FACTS[0])
         refused = zm("admin", "--home", str(home), "reindex", environment={**os.environ})
         assert refused.returncode == 1
         assert "stop it first" in refused.stderr
+        assert "not finished" not in refused.stderr
         wait_until_settled(home)
         service.stop()
+    harm(home, home)
     done = zm("admin", "--home", str(home), "reindex", environment={**os.environ})
-    assert done.returncode == 0
+    assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "Done: 1 memories, 0 embedded again"
     with running(home) as service:
         assert finds(service, FACTS[0]) == [early]

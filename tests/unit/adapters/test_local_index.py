@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Generator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -178,30 +179,55 @@ def test_a_new_file_of_vectors_has_its_name_on_disk_when_apply_returns(
     assert ((tmp_path / "index").stat().st_ino, {"1.vectors"}) in synced
 
 
-def test_a_file_of_vectors_that_lost_some_is_said(tmp_path: Path, reopen: Open) -> None:
+def lose_vectors(folder: Path) -> None:
+    (vectors,) = folder.glob("*.vectors")
+    os.truncate(vectors, NORTH.nbytes - 1)
+
+
+def remove_vectors(folder: Path) -> None:
+    (vectors,) = folder.glob("*.vectors")
+    vectors.unlink()
+
+
+def overwrite(folder: Path) -> None:
+    (folder / "index.sqlite3").write_bytes(b"not a database" * 1_000)
+
+
+def be_another_database(folder: Path) -> None:
+    (folder / "index.sqlite3").unlink()
+    changed(folder, "CREATE TABLE x (y)")
+
+
+def be_of_another_version(folder: Path) -> None:
+    changed(folder, "UPDATE about SET value = '99' WHERE name = 'format'")
+
+
+def changed(folder: Path, statement: str) -> None:
+    with closing(sqlite3.connect(folder / "index.sqlite3")) as db, db:
+        db.execute(statement)
+
+
+@pytest.mark.parametrize(
+    "harm", [lose_vectors, remove_vectors, overwrite, be_another_database, be_of_another_version]
+)
+def test_files_that_are_damaged_or_of_another_version_are_begun_anew(
+    tmp_path: Path, reopen: Open, caplog: pytest.LogCaptureFixture, harm: Callable[[Path], None]
+) -> None:
     index = reopen()
     index.apply([document()])
+    index.mark_applied(7)
     index.close()
-    (vectors,) = (tmp_path / "index").glob("*.vectors")
-    os.truncate(vectors, NORTH.nbytes - 1)
-    with pytest.raises(IndexUnavailable, match="remove the index folder"):
-        LocalIndex(tmp_path / "index")
+    harm(tmp_path / "index")
+    index = reopen()
+    assert (index.applied, list(index.stored(after="", limit=9))) == (0, [])
+    assert "begun anew" in caplog.text
+    index.apply([document()])
+    assert len(index.stored(after="", limit=9)) == 1
 
 
-def test_files_that_are_no_database_are_said(tmp_path: Path) -> None:
-    folder = tmp_path / "index"
-    folder.mkdir()
-    (folder / "index.sqlite3").write_bytes(b"not a database" * 1_000)
-    with pytest.raises(IndexUnavailable, match="remove the index folder"):
-        LocalIndex(folder)
-
-
-def test_files_of_another_version_are_said(tmp_path: Path, reopen: Open) -> None:
-    reopen().close()
-    with sqlite3.connect(tmp_path / "index" / "index.sqlite3") as db:
-        db.execute("UPDATE about SET value = '99' WHERE name = 'format'")
-    db.close()
-    with pytest.raises(IndexUnavailable, match="another version"):
+def test_files_that_may_not_be_read_stay_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "index" / "index.sqlite3").mkdir(parents=True)
+    with pytest.raises(IndexUnavailable, match="zm admin reindex"):
         LocalIndex(tmp_path / "index")
 
 
