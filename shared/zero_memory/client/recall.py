@@ -61,6 +61,13 @@ def _print_whole(result: "dict[str, Any]") -> None:
         print(textwrap.indent(memory["content"], "    "))
         if "original" in memory:
             print(textwrap.indent(memory["original"], "    | "))
+        by = memory["author"] + (f" ({memory['agent_name']})" if "agent_name" in memory else "")
+        print(f"  by {by}, {memory['created_at']}")
+        if memory["entities"]:
+            print(f"  about {', '.join(memory['entities'])}")
+        if "invalidated_at" in memory:
+            why = f": {memory['invalidated_reason']}" if "invalidated_reason" in memory else ""
+            print(f"  ended {memory['invalidated_at']}{why}")
     for missing in result["missing"]:
         print(f"{missing}  There is no such memory.")
 

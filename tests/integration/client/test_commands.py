@@ -266,6 +266,20 @@ def test_what_cannot_be_read_is_named_wherever_it_belongs(service: Service, tmp_
             table.transact([Put(whole)])
 
 
+def test_a_memory_is_printed_with_whose_it_is_what_it_is_about_and_why_it_ended(
+    service: Service, tmp_path: Path
+) -> None:
+    saying = {"content": "The heron nests late", "scope": "personal", "entities": ["Heron", "Quay"]}
+    memory = service.call("remember", saying).json()["id"]
+    zm("forget", memory, "it nests early", environment=service.environment, cwd=tmp_path)
+    shown = zm("recall", memory, environment=service.environment, cwd=tmp_path).stdout.splitlines()
+    assert shown[1] == "    The heron nests late"
+    assert shown[2].startswith("  by ")
+    assert shown[3] == "  about Heron, Quay"
+    assert shown[4].startswith("  ended 20")
+    assert shown[4].endswith("Z: it nests early")
+
+
 def test_a_loop_is_closed_with_its_outcome_and_opened_again(
     service: Service, tmp_path: Path
 ) -> None:
