@@ -34,7 +34,7 @@ from zero_memory.portability.model import Portable
 from zero_memory.portability.restoring import restore
 from zero_memory.portability.sections import Section, sections
 from zero_memory.ports.clock import Clock
-from zero_memory.ports.table import DamagedRecord, Put, Table
+from zero_memory.ports.table import DamagedRecord, LimitExceeded, Put, Table
 from zero_memory.scopes.caller import Caller
 
 Format = Literal["markdown", "jsonl"]
@@ -49,6 +49,10 @@ _LANGUAGE_LENGTH = 35
 _DAMAGED = (
     "What this was imported as before is damaged where it is stored; ask who runs the service to "
     "mend it."
+)
+_TOO_MUCH = (
+    "This is more than can be stored at once, its history and disputes included: leave some out, "
+    "or import the text as a new memory."
 )
 
 
@@ -111,9 +115,12 @@ class Importer(Struct, frozen=True):
             refuse_secrets([("text", source.text)])
             return self._notes(source, file, behind)
         except Refusal as refusal:
-            return Imported(source.path, "refused", refusal=refusal)
+            why = refusal
         except DamagedRecord:
-            return Imported(source.path, "refused", refusal=conflict(_DAMAGED))
+            why = conflict(_DAMAGED)
+        except (LimitExceeded, RecursionError):
+            why = validation_failed(_TOO_MUCH)
+        return Imported(source.path, "refused", refusal=why)
 
     def _is_late(self) -> bool:
         return self.clock.now() >= self.until
