@@ -33,6 +33,8 @@ def is_a_past(past: Past) -> bool:
 
 
 def _is_a_step(change: Change, doubts: AbstractSet[str | None]) -> bool:
+    if change.action == "erase":
+        return False  # what is erased has no past but this, and is no record
     try:
         after = msgspec.convert(change.after, Side)
         before = None if change.before is None else msgspec.convert(change.before, Side)

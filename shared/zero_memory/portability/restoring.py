@@ -151,7 +151,9 @@ def _was_in_sight(tombstone: AuditRecord, to: Destinations) -> bool:
     places: dict[str, Any] = json.loads(tombstone.after)
     by = tombstone.principal.partition(".")[0]
     read_set = to.rights().read_set
-    return by == to.person or visible(places["scope"], places["shared_to"], read_set)
+    return by == to.person or visible(
+        places.get("scope", ""), places.get("shared_to", ()), read_set
+    )
 
 
 def _hidden(table: Table, memory: Portable, to: Destinations) -> frozenset[str]:

@@ -100,6 +100,7 @@ LINK: Line = {"type": "relates_to", "target": NOBODYS, "at": "2027-01-15T08:00:0
         record(past=past(change(None, {"invalidated_at": 10**18}))),
         record(past=past(change(None, lives(-(10**18))))),
         record(past=past(change(None, {"alive": []}))),
+        record(past=past(change(None, {}, action="erase"))),
         record(past=past(change(None, {"alive": [{"start": START}]}))),
         record(past=past(change(None, {"shared_to": ["personal"] * 21}))),
         record(past=past(change(None, {"scope": "x" * 3_000}))),
