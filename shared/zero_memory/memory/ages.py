@@ -1,6 +1,6 @@
 """Times as people and clients read them."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 from zero_memory.contracts.errors import validation_failed
 
@@ -8,10 +8,17 @@ _MINUTE = 60_000
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+FIRST_MOMENT = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
+LAST_MOMENT = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MILLISECOND
+"""What `timestamp` can write: the years 1 to 9999."""
+
 
 def timestamp(at: int) -> str:
     """Milliseconds since the epoch as RFC 3339 in UTC."""
-    moment = datetime.fromtimestamp(at / 1000, UTC)
+    moment = _EPOCH + timedelta(milliseconds=at)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -20,11 +27,19 @@ def moment(field: str, text: str) -> int:
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError:
-        raise validation_failed(
-            f"{field} is not a time; write it as 2026-01-31 or 2026-01-31T12:00:00Z."
-        ) from None
-    at = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
-    return round(at.timestamp() * 1000)
+        raise _no_time(field) from None
+    zoned = parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+    at = round((zoned - _EPOCH) / _MILLISECOND)
+    if not FIRST_MOMENT <= at <= LAST_MOMENT:
+        raise _no_time(field)
+    return at
+
+
+def _no_time(field: str) -> Exception:
+    return validation_failed(
+        f"{field} is not a time in the years 1 to 9999; write it as 2026-01-31 or "
+        "2026-01-31T12:00:00Z."
+    )
 
 
 def last_moment(field: str, text: str) -> int:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from zero_memory.memory.ages import timestamp
 from zero_memory.memory.apart import apart
 from zero_memory.memory.model import AuditRecord, Dispute, LinkOut, Meta, SearchRecord
-from zero_memory.memory.reading import Memory, load_visible, with_bodies
+from zero_memory.memory.reading import Memory, load_readable, load_visible, with_bodies
 from zero_memory.portability.model import (
     FORMAT,
     Change,
@@ -48,7 +48,8 @@ class ExportLimits(Struct, frozen=True):
 class ExportedPage(Struct, frozen=True):
     """Rendered memories, in the order of scope name and id; `behind` continues, None: the end.
 
-    `unreadable` are the ids of those in its stretch that are damaged, and left out.
+    `unreadable` are the ids of those in its stretch that are damaged, or can't be rendered, and are
+    left out.
     """
 
     memories: tuple[tuple[Portable, str], ...]
@@ -101,12 +102,17 @@ def export_page(
     def cut() -> ExportedPage:
         # Those behind the position are met again.
         before = (each for each in unreadable if position is not None and each < position)
-        return ExportedPage(tuple(taken), tuple(_id_at(each) for each in before), position)
+        return ExportedPage(tuple(taken), tuple(_id_at(each) for each in sorted(before)), position)
 
     for batch in _read(table, scopes, whole=whole, behind=behind):
         unreadable += batch.unreadable
-        for memory in _portable(table, access, batch.loaded):
-            text = render(memory)
+        memories, unfit = _shown(table, access, batch.loaded)
+        unreadable += unfit
+        for memory in memories:
+            text = _text(render, memory)
+            if text is None:
+                unreadable.append(_position(memory.scope, memory.id))
+                continue
             size += len(text.encode())
             if taken and size > limits.bytes:
                 return cut()
@@ -116,7 +122,7 @@ def export_page(
                 return cut()
         if taken and clock.now() - started > limits.milliseconds:
             return cut()
-    return ExportedPage(tuple(taken), tuple(_id_at(each) for each in unreadable), None)
+    return ExportedPage(tuple(taken), tuple(_id_at(each) for each in sorted(unreadable)), None)
 
 
 def _position(scope_name: str, memory_id: str) -> str:
@@ -182,6 +188,26 @@ def _load(table: Table, memory: Memory, record: SearchRecord | None, *, whole: b
     )
 
 
+def _shown(
+    table: Table, access: Access, batch: Sequence[_Loaded]
+) -> tuple[list[Portable], list[str]]:
+    """What these are outside, and the positions of those that are nothing there."""
+    by_id = {each.memory.meta.memory_id: each for each in batch}
+
+    def show(some: Sequence[str]) -> list[Portable]:
+        return list(_portable(table, access, [by_id[memory_id] for memory_id in some]))
+
+    shown, unfit = apart(show, list(by_id))
+    homes = {each: access.by_id[by_id[each].memory.meta.scope] for each in unfit}
+    return shown, [_position(scope_name(homes[each]), each) for each in unfit]
+
+
+def _text(render: Callable[[Portable], str], memory: Portable) -> str | None:
+    """A memory's text, None when it can't be written so."""
+    texts, _ = apart(lambda _: [render(memory)], [memory.id])
+    return texts[0] if texts else None
+
+
 def _portable(table: Table, access: Access, batch: Sequence[_Loaded]) -> Iterator[Portable]:
     principals = {loaded.memory.meta.author for loaded in batch}
     principals |= {dispute.principal for loaded in batch for dispute in loaded.disputes}
@@ -191,10 +217,20 @@ def _portable(table: Table, access: Access, batch: Sequence[_Loaded]) -> Iterato
     targets += [each for loaded in batch for each in loaded.memory.meta.follows]
     targets += [target for record in audits for target in targets_of(record)]
     here = {loaded.memory.meta.memory_id for loaded in batch}
-    hidden = hidden_targets(table, access, [each for each in targets if each not in here])
+    hidden = _unseen_targets(table, access, [each for each in targets if each not in here])
     names = names_for(table, access, principals, audits, hidden)
     for loaded in batch:
         yield _exported(loaded, names)
+
+
+def _unseen_targets(table: Table, access: Access, targets: Sequence[str]) -> frozenset[str]:
+    """Those of these memories that the caller does not see: foreign ones, and those that are none.
+
+    Alike, since whoever imports a record may name in it whatever they guess.
+    """
+    read_set = ReadSet({each.scope: each.path for each in access.memberships})
+    seen, _ = load_readable(table, targets, read_set)
+    return frozenset(targets) - seen.keys()
 
 
 def hidden_targets(table: Table, access: Access, targets: Sequence[str]) -> frozenset[str]:
@@ -273,13 +309,14 @@ def _past(loaded: _Loaded, names: Names) -> Past | None:
                 at=timestamp(record.at),
                 by=names.principal(record.principal),
                 revision=record.revision,
-                before=names.state(record.before),
-                after=names.state(record.after) or {},
+                before=before,
+                after=after,
                 reason=record.reason,
                 conversation=_token(record.conversation, record.principal),
                 undoes=record.undoes,
             )
             for record in loaded.audits
+            for before, after in [names.sides(record)]
         ),
         disputes=tuple(
             Doubt(

@@ -13,9 +13,17 @@ from zero_memory.contracts.errors import validation_failed
 MAX_FRONTMATTER = 300_000
 """Characters: room for an original of 32,000 with every one of them escaped."""
 
-_DEPTH = 16
+MAX_DEPTH = 16
+"""Nodes, one inside the other, the whole frontmatter being the first."""
+
 _NODES = 4_000
 """An export writes 600 at most beside its source, which has 4 KB; each takes 50 µs to read."""
+
+# A tag before what is none of its values fails as it happens to: `!!bool z` with a KeyError.
+_UNREADABLE = (yaml.YAMLError, ValueError, LookupError, AttributeError, TypeError)
+_BEYOND_JSON = frozenset(
+    f"tag:yaml.org,2002:{name}" for name in ("binary", "timestamp", "set", "omap", "pairs")
+)
 
 _BLOCK = re.compile(r"---[ \t]*\r?\n(?P<yaml>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _NO_FOLDING = 2**31 - 1
@@ -52,7 +60,7 @@ def read_frontmatter(text: str) -> Fronted | None:
         raise validation_failed("The frontmatter is too long; move what it holds into the text.")
     try:
         fields: Any = yaml.load(block["yaml"], _Loader)  # noqa: S506 - derives from SafeLoader
-    except (yaml.YAMLError, ValueError):  # an integer past what Python reads is a ValueError
+    except _UNREADABLE:
         return None
     if not isinstance(fields, dict):
         return None
@@ -70,13 +78,18 @@ class _Loader(yaml.SafeLoader):
         first: [each for each in resolvers if each[0] != "tag:yaml.org,2002:timestamp"]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
+    yaml_constructors = {  # noqa: RUF012 - as the library wants it
+        tag: construct
+        for tag, construct in yaml.SafeLoader.yaml_constructors.items()
+        if tag not in _BEYOND_JSON
+    }
     _open = 0
     _nodes = 0
 
     @override
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         self._nodes += 1
-        too_much = self._open >= _DEPTH or self._nodes > _NODES
+        too_much = self._open >= MAX_DEPTH or self._nodes > _NODES
         if too_much or self.check_event(yaml.AliasEvent):
             raise validation_failed(
                 "The frontmatter holds too much, nests too deep or refers to itself; write it "

@@ -19,6 +19,7 @@ from zero_memory.contracts.errors import Refusal, conflict, forbidden, validatio
 from zero_memory.contracts.kinds import Kind
 from zero_memory.contracts.model import MAX_ENTITIES, MAX_SUPERSEDES
 from zero_memory.memory.canonical import digest
+from zero_memory.memory.changing import must_write
 from zero_memory.memory.guard import refuse_secrets, text_leaves
 from zero_memory.memory.ledger import ImportedSection, ImportEntry, import_path
 from zero_memory.memory.model import FOLLOWED, KINDS, Meta, Passage
@@ -33,7 +34,7 @@ from zero_memory.portability.model import Portable
 from zero_memory.portability.restoring import restore
 from zero_memory.portability.sections import Section, sections
 from zero_memory.ports.clock import Clock
-from zero_memory.ports.table import DamagedRecord, Put, Table, ref
+from zero_memory.ports.table import DamagedRecord, LimitExceeded, Put, Table
 from zero_memory.scopes.caller import Caller
 
 Format = Literal["markdown", "jsonl"]
@@ -55,6 +56,10 @@ _NO_KIND = (
 _DAMAGED = (
     "What this was imported as before is damaged where it is stored; ask who runs the service to "
     "mend it."
+)
+_TOO_MUCH = (
+    "This is more than can be stored at once, its history and disputes included: leave some out, "
+    "or import the text as a new memory."
 )
 
 
@@ -120,9 +125,12 @@ class Importer(Struct, frozen=True):
             imported = self._notes(source, file, behind)
             return replace(imported, remark=self._remark(source, file))
         except Refusal as refusal:
-            return Imported(source.path, "refused", refusal=refusal)
+            why = refusal
         except DamagedRecord:
-            return Imported(source.path, "refused", refusal=conflict(_DAMAGED))
+            why = conflict(_DAMAGED)
+        except (LimitExceeded, RecursionError):
+            why = validation_failed(_TOO_MUCH)
+        return Imported(source.path, "refused", refusal=why)
 
     def _is_late(self) -> bool:
         return self.clock.now() >= self.until
@@ -145,10 +153,14 @@ class Importer(Struct, frozen=True):
 
     def _exported(self, source: Source, memory: Portable) -> Imported:
         _refuse_texts(memory)
-        read_set = self.destinations.rights().read_set
-        here = load_visible(self.table, [memory.id], read_set).get(memory.id)
+        rights = self.destinations.rights()
+        here = load_visible(self.table, [memory.id], rights.read_set).get(memory.id)
         if here is None or here.digest == digest(memory.kind, memory.content):
             return self._record(source, memory)
+        if here.scope not in rights.writable and "memory:read" not in self.caller.grants:
+            # That it is there is more than this token may know.
+            return self._record(source, memory)
+        must_write(rights, here)
         # The ledger knows it by its id, wherever the file was put.
         edited = replace(source, path=f"zm://memory/{memory.id}")
         imported = self._write(
@@ -206,8 +218,9 @@ class Importer(Struct, frozen=True):
         whole = _sha256(source.text)
         entry = self.table.get(ImportEntry, self.caller.person, to.scope, source.path)
         listed = () if entry is None else entry.sections
-        metas = self.table.get_many([ref(Meta, each.memory_id) for each in listed])
-        there = {meta.memory_id: meta for meta in metas if meta is not None}
+        # What came out of the importer's sight since is as if it were erased.
+        read_set = self.destinations.rights().read_set
+        there = load_visible(self.table, [each.memory_id for each in listed], read_set)
         known = [each for each in listed if each.memory_id in there]
         if entry is not None and entry.sha256 == whole and len(known) == len(listed):
             return Imported(

@@ -1,8 +1,11 @@
-"""What a memory is outside of any home.
+r"""What a memory is outside of any home.
 
 Ids of memories and audit records stay what they are everywhere. Ids of scopes and of the exporting
 person belong to a home, and have portable names instead (`portability.names`). Times are RFC 3339
-in UTC, to the millisecond.
+in UTC, to the millisecond. Inside `before` and `after` of a change, they are milliseconds.
+
+Everything is bounded here, since what came in once is read by all who see it, and goes out again.
+Patterns end in `\Z`: Python's `$` lets a line feed follow.
 """
 
 from typing import Annotated, Any, Literal
@@ -12,9 +15,10 @@ from msgspec import Struct
 
 from zero_memory.contracts.kinds import AuthorKind, Kind, LinkType
 from zero_memory.contracts.model import MAX_CONTENT_CHARACTERS, MAX_ENTITIES
+from zero_memory.memory.ages import FIRST_MOMENT, LAST_MOMENT
 from zero_memory.memory.lifecycle import MAX_LIVES
 from zero_memory.memory.linking import MAX_LINKS_OF_A_MEMORY
-from zero_memory.memory.model import FOLLOWED
+from zero_memory.memory.model import FOLLOWED, Timeline
 from zero_memory.memory.sharing import MAX_SHARED_TO
 
 FORMAT = 1
@@ -23,13 +27,15 @@ _ULID = "[0-7][0-9A-HJKMNP-TV-Z]{25}"
 _Content = Annotated[str, Limit(min_length=1, max_length=MAX_CONTENT_CHARACTERS)]
 _Name = Annotated[str, Limit(min_length=1, max_length=200)]
 _Principal = Annotated[
-    str, Limit(pattern=rf"^(?:me|p_{_ULID}|a former member)(?:\.[A-Za-z0-9._-]{{1,100}})?$")
+    str, Limit(pattern=rf"^(?:me|p_{_ULID}|a former member)(?:\.[A-Za-z0-9._-]{{1,100}})?\Z")
 ]
 _Time = Annotated[str, Limit(max_length=40)]
-_MemoryId = Annotated[str, Limit(pattern=rf"^mem_{_ULID}$")]
-_AuditId = Annotated[str, Limit(pattern=rf"^aud_{_ULID}$")]
-_DisputeId = Annotated[str, Limit(pattern=rf"^dsp_{_ULID}$")]
+_MemoryId = Annotated[str, Limit(pattern=rf"^mem_{_ULID}\Z")]
+_AuditId = Annotated[str, Limit(pattern=rf"^aud_{_ULID}\Z")]
+_DisputeId = Annotated[str, Limit(pattern=rf"^dsp_{_ULID}\Z")]
 _Reason = Annotated[str, Limit(max_length=4_000)]
+_Moment = Annotated[int, Limit(ge=FIRST_MOMENT, le=LAST_MOMENT)]
+_Revision = Annotated[int, Limit(ge=1, le=2**53)]
 
 State = Literal["live", "invalid", "superseded"]
 
@@ -56,12 +62,35 @@ class Change(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True
     action: Annotated[str, Limit(min_length=1, max_length=40)]
     at: _Time
     by: _Principal
-    revision: Annotated[int, Limit(ge=1)]
+    revision: _Revision
     before: dict[str, Any] | None
     after: dict[str, Any]
     reason: _Reason | None = None
     conversation: _Name | None = None
     undoes: _AuditId | None = None
+
+
+class Stretch(Struct, frozen=True, forbid_unknown_fields=True):
+    """A life as audit records tell it."""
+
+    start: _Moment
+    end: _Moment | None
+
+
+class Side(Struct, frozen=True, forbid_unknown_fields=True):
+    """One side of an audit record: the fields that it may speak of, and what they hold."""
+
+    scope: _Name = ""
+    owner: _Principal = ""
+    alive: Annotated[tuple[Stretch, ...], Limit(min_length=1, max_length=MAX_LIVES)] = ()
+    timeline: Timeline | None = None
+    invalidated_at: _Moment | None = None
+    invalidated_reason: _Reason | None = None
+    superseded_by: _MemoryId | None = None
+    checked_at: _Moment | None = None
+    shared_to: Annotated[tuple[_Name, ...], Limit(max_length=MAX_SHARED_TO)] = ()
+    dispute: _DisputeId | None = None
+    link: tuple[Literal["relates_to", "contradicts", "derived_from"], _MemoryId] | None = None
 
 
 class Doubt(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -96,7 +125,7 @@ class Past(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     `dispute` names the open one.
     """
 
-    revision: Annotated[int, Limit(ge=1)]
+    revision: _Revision
     changes: Annotated[tuple[Change, ...], Limit(min_length=1, max_length=10_000)]
     disputes: Annotated[tuple[Doubt, ...], Limit(max_length=1_000)] = ()
     dispute: _DisputeId | None = None

@@ -44,7 +44,7 @@ def _with_maker(path: str, maker: str, named: str) -> str:
 class Names(Struct, frozen=True):
     """A caller's portable names, of the scopes that they are in and of some principals.
 
-    `hidden` are memories that the caller may not see, and so are not named.
+    `hidden` are memories that the caller may not see, or that are not there, and so not named.
     """
 
     access: Access
@@ -61,14 +61,20 @@ class Names(Struct, frozen=True):
         person, dot, client = principal.partition(".")
         return ME + dot + client if person == self.access.person else self.people[principal]
 
-    def state(self, text: str) -> dict[str, Any] | None:
-        """One side of an audit record, with portable names in it."""
-        state = renamed(json.loads(text), self.scope, self.principal)
-        if state is not None and state.get("superseded_by") in self.hidden:
-            state["superseded_by"] = None
-        if state is not None and (state.get("link") or ("", ""))[1] in self.hidden:
-            del state["link"]
-        return state
+    def sides(self, record: AuditRecord) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+        """Both sides of an audit record, with portable names in them."""
+        before, after = (
+            renamed(json.loads(text), self.scope, self.principal)
+            for text in (record.before, record.after)
+        )
+        sides = [each for each in (before, after) if each is not None]
+        unlinked = any((side.get("link") or ("", ""))[1] in self.hidden for side in sides)
+        for side in sides:
+            if side.get("superseded_by") in self.hidden:
+                side["superseded_by"] = None
+            if unlinked:
+                side.pop("link", None)
+        return before, after or {}
 
 
 def renamed(

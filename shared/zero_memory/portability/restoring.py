@@ -7,6 +7,7 @@ is ever added to somebody else's memory.
 
 import json
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ from zero_memory.memory.commit import effects
 from zero_memory.memory.entities import distinct_names, mentions, register
 from zero_memory.memory.lifecycle import Change, audit
 from zero_memory.memory.model import (
+    AUTHORITY_AGENT,
     AuditRecord,
     Body,
     Dispute,
@@ -40,8 +42,9 @@ from zero_memory.memory.model import (
 from zero_memory.memory.write import INLINE_BODY_BYTES, must_fit
 from zero_memory.portability.destinations import Destinations
 from zero_memory.portability.exporting import hidden_targets
-from zero_memory.portability.model import Past, Portable
-from zero_memory.portability.names import ELSEWHERE, renamed
+from zero_memory.portability.model import Portable
+from zero_memory.portability.names import ELSEWHERE
+from zero_memory.portability.pasts import is_a_past, taken_in, targets_of_past
 from zero_memory.ports.clock import Clock
 from zero_memory.ports.table import (
     MAX_ACTIONS,
@@ -50,6 +53,7 @@ from zero_memory.ports.table import (
     Check,
     ConditionFailed,
     Delete,
+    LimitExceeded,
     Put,
     Ref,
     Table,
@@ -57,6 +61,7 @@ from zero_memory.ports.table import (
 )
 from zero_memory.scopes.caller import Caller
 from zero_memory.scopes.model import Membership
+from zero_memory.scopes.visibility import visible
 
 CLOCK_SKEW_MS = 5 * 60_000
 """How far two machines' clocks may be apart, before a birth lies in the future."""
@@ -94,12 +99,16 @@ def restore(
         known = _known(table, memory, to, scope)
         if known is not None:
             return known
+        _must_be_consistent(memory, now)
         passage = passage or read_passage(memory, canonical(memory.content))
-        meta, body = _rebuilt(memory, to, scope, len(passage.windows), now)
-        audits = _audits(caller, memory, meta, to, now)
+        hidden = _hidden(table, memory, to)
+        meta, body = _rebuilt(
+            caller, memory, to=to, scope=scope, hidden=hidden, windows=len(passage.windows)
+        )
+        audits = _audits(caller, memory, meta, to=to, hidden=hidden, now=now)
         register(table, scope.scope, distinct_names(body.entities))
         main = _main(meta, body, passage, audits[-1])
-        beside = _beside(table, memory, to, audits[:-1])
+        beside = _beside(caller, memory, to=to, hidden=hidden, audits=audits[:-1])
         try:
             _commit(table, memory.id, main, beside)
         except ConditionFailed:
@@ -114,13 +123,17 @@ def _known(table: Table, memory: Portable, to: Destinations, scope: Membership) 
     if here is None:
         last = table.query(AuditRecord, memory.id, limit=1, newest_first=True).records
         if last and last[0].action == "erase":
-            raise conflict("This memory was erased here for good; import its text as a new one.")
+            if _was_in_sight(last[0], to):
+                raise conflict(
+                    "This memory was erased here for good; import its text as a new one."
+                )
+            raise _taken()
         if memory.state != "live":
             return None
         claim = table.get(DuplicateClaim, scope.scope, digest(memory.kind, memory.content))
         return claim and Restored(claim.memory_id, "deduplicated")
     if here.scope not in to.access.by_id:
-        raise conflict("This id is taken; import the text as a new memory.")
+        raise _taken()
     if here.digest != digest(memory.kind, memory.content):
         raise conflict("This id is here with other words; import the text as a new memory.")
     newest = memory.past.changes[-1].id if memory.past else None
@@ -129,19 +142,47 @@ def _known(table: Table, memory: Portable, to: Destinations, scope: Membership) 
     return Restored(memory.id, "unchanged")
 
 
-def _rebuilt(
-    memory: Portable, to: Destinations, scope: Membership, windows: int, now: int
-) -> tuple[Meta, Body]:
-    """The records of a memory. Raises Refusal `validation_failed` where they contradict."""
-    born = moment("created_at", memory.created_at)
-    alive = tuple(
-        Interval(
-            moment("alive", life.start), None if life.end is None else moment("alive", life.end)
-        )
-        for life in memory.alive
+def _taken() -> Exception:
+    return conflict("This id is taken; import the text as a new memory.")
+
+
+def _was_in_sight(tombstone: AuditRecord, to: Destinations) -> bool:
+    """Whether the importer may know that a memory was there: by where it was, or who erased it."""
+    places: dict[str, Any] = json.loads(tombstone.after)
+    by = tombstone.principal.partition(".")[0]
+    read_set = to.rights().read_set
+    return by == to.person or visible(
+        places.get("scope", ""), places.get("shared_to", ()), read_set
     )
-    _consistent(memory, born, alive, now)
-    author = to.principal(memory.author)
+
+
+def _hidden(table: Table, memory: Portable, to: Destinations) -> frozenset[str]:
+    """What a record names and is somebody else's here, whose memories are not to be written at."""
+    named = [link.target for link in memory.links]
+    named += [] if memory.superseded_by is None else [memory.superseded_by]
+    named += [] if memory.past is None else targets_of_past(memory.past)
+    return hidden_targets(table, to.access, named)
+
+
+def _vouched(name: str, caller: Caller, to: Destinations) -> str:
+    """The principal of a portable name: the importer, whom nobody vouches for anybody else."""
+    principal = to.principal(name)
+    return principal if principal.partition(".")[0] == to.person else caller.principal
+
+
+def _rebuilt(
+    caller: Caller,
+    memory: Portable,
+    *,
+    to: Destinations,
+    scope: Membership,
+    hidden: AbstractSet[str],
+    windows: int,
+) -> tuple[Meta, Body]:
+    """The records of a memory."""
+    born, alive = moment("created_at", memory.created_at), _lives(memory)
+    author = _vouched(memory.author, caller, to)
+    own = author == to.principal(memory.author)
     ended = alive[-1].end
     body = Body(
         content=memory.content,
@@ -151,9 +192,6 @@ def _rebuilt(
         agent_name=memory.agent_name,
         source_json=None if memory.source is None else json.dumps(memory.source),
     )
-    # What succeeded it may be somebody else's here, whose memory is not to be written at.
-    successors = [memory.superseded_by] if memory.superseded_by is not None else []
-    unseen = hidden_targets(to.table, to.access, successors)
     inline = len(msgspec.json.encode(body)) <= INLINE_BODY_BYTES
     shared = {each.scope: each for each in map(to.find, memory.shared_to) if each is not None}
     meta = Meta(
@@ -161,9 +199,9 @@ def _rebuilt(
         scope=scope.scope,
         owner=scope.owner,
         author=author,
-        author_kind=memory.author_kind,
+        author_kind=memory.author_kind if own else "agent",
         kind=memory.kind,
-        authority=memory.authority,
+        authority=memory.authority if own else min(memory.authority, AUTHORITY_AGENT),
         created_at=born,
         valid_from=born if memory.valid_from is None else moment("valid_from", memory.valid_from),
         alive=alive,
@@ -177,7 +215,7 @@ def _rebuilt(
         body=body if inline else None,
         invalidated_at=ended,
         invalidated_reason=memory.reason,
-        superseded_by=None if memory.superseded_by in unseen else memory.superseded_by,
+        superseded_by=None if memory.superseded_by in hidden else memory.superseded_by,
         checked_at=None if memory.checked_at is None else moment("checked_at", memory.checked_at),
         # Sharing grants reading, which an importer can do only where they may write.
         shared_to=tuple(
@@ -191,7 +229,19 @@ def _rebuilt(
     return meta, body
 
 
-def _consistent(memory: Portable, born: int, alive: Sequence[Interval], now: int) -> None:
+def _lives(memory: Portable) -> tuple[Interval, ...]:
+    return tuple(
+        Interval(
+            moment("alive", life.start), None if life.end is None else moment("alive", life.end)
+        )
+        for life in memory.alive
+    )
+
+
+def _must_be_consistent(memory: Portable, now: int) -> None:
+    """Raises Refusal `validation_failed` for a record that contradicts itself."""
+    born, alive = moment("created_at", memory.created_at), _lives(memory)
+    links = [(link.type, link.target) for link in memory.links]
     moments = [at for life in alive for at in (life.start, life.end) if at is not None]
     ends = [life.end for life in alive]
     past = memory.past
@@ -205,12 +255,14 @@ def _consistent(memory: Portable, born: int, alive: Sequence[Interval], now: int
         or memory.state != _state(memory, alive)
         or (alive[-1].end is None and memory.reason is not None)
         or len(json.dumps(memory.source)) > MAX_SOURCE_BYTES
-        or (past is not None and not _is_a_past(past))
+        or memory.superseded_by == memory.id
+        or len(set(links)) < len(links)
+        or (past is not None and not is_a_past(past))
     )
     if wrong:
         raise validation_failed(
-            "This record contradicts itself (its times, its state, its history or its source's "
-            "size): export it again."
+            "This record contradicts itself (its times, its state, its links, its history or its "
+            "source's size): export it again."
         )
 
 
@@ -220,41 +272,14 @@ def _state(memory: Portable, alive: Sequence[Interval]) -> str:
     return "invalid" if memory.superseded_by is None else "superseded"
 
 
-def _is_a_past(past: Past) -> bool:
-    ids = [change.id for change in past.changes]
-    states = [state or {} for change in past.changes for state in (change.before, change.after)]
-    open_dispute = past.dispute is None or past.dispute in {each.id for each in past.disputes}
-    return ids == sorted(set(ids)) and all(map(_is_a_state, states)) and open_dispute
-
-
-class _State(msgspec.Struct, forbid_unknown_fields=True):
-    """The fields that an audit record may speak of, and what they hold."""
-
-    scope: str = ""
-    owner: str = ""
-    alive: tuple[Interval, ...] = ()
-    timeline: Literal["knowledge", "loops", "episodes"] | None = None
-    invalidated_at: int | None = None
-    invalidated_reason: str | None = None
-    superseded_by: str | None = None
-    checked_at: int | None = None
-    shared_to: tuple[str, ...] = ()
-    dispute: str | None = None
-    link: tuple[Literal["relates_to", "supersedes", "contradicts", "derived_from"], str] | None = (
-        None
-    )
-
-
-def _is_a_state(state: dict[str, Any]) -> bool:
-    try:
-        msgspec.convert(state, _State)
-    except msgspec.ValidationError:
-        return False
-    return True
-
-
 def _audits(
-    caller: Caller, memory: Portable, meta: Meta, to: Destinations, now: int
+    caller: Caller,
+    memory: Portable,
+    meta: Meta,
+    *,
+    to: Destinations,
+    hidden: AbstractSet[str],
+    now: int,
 ) -> list[AuditRecord]:
     """The memory's history, oldest first; without one, that it was imported."""
     if memory.past is None:
@@ -267,7 +292,8 @@ def _audits(
 
     records: list[AuditRecord] = []
     for change in memory.past.changes:
-        principal = to.principal(change.by)
+        principal = _vouched(change.by, caller, to)
+        before, after = taken_in(memory.id, change, scope_of=scope, to=to, hidden=hidden)
         records.append(
             AuditRecord(
                 memory_id=memory.id,
@@ -276,8 +302,8 @@ def _audits(
                 at=moment("at", change.at),
                 principal=principal,
                 revision=change.revision,
-                before=json.dumps(renamed(change.before, scope, to.principal)),
-                after=json.dumps(renamed(change.after, scope, to.principal)),
+                before=before,
+                after=after,
                 reason=change.reason,
                 conversation=_conversation(change.conversation, principal),
                 undoes=change.undoes,
@@ -309,11 +335,15 @@ class _Beside(Struct, frozen=True):
 
 
 def _beside(
-    table: Table, memory: Portable, to: Destinations, audits: Sequence[AuditRecord]
+    caller: Caller,
+    memory: Portable,
+    *,
+    to: Destinations,
+    hidden: AbstractSet[str],
+    audits: Sequence[AuditRecord],
 ) -> list[_Beside]:
     """The rest of its history, its links and its disputes."""
     records = [_Beside(Put(each), ref(AuditRecord, memory.id, each.audit_id)) for each in audits]
-    hidden = hidden_targets(table, to.access, [link.target for link in memory.links])
     for link in memory.links:
         if link.target in hidden or link.target == memory.id or link.type == "supersedes":
             continue
@@ -323,7 +353,7 @@ def _beside(
         back = ref(LinkIn, link.target, link.type, memory.id)
         records.append(_Beside(Put(LinkIn(link.target, link.type, memory.id, at)), back))
     for doubt in memory.past.disputes if memory.past else ():
-        principal = to.principal(doubt.by)
+        principal = _vouched(doubt.by, caller, to)
         dispute = Dispute(
             memory_id=memory.id,
             dispute_id=doubt.id,
@@ -346,12 +376,14 @@ def _commit(
     batches = [
         rest[start : start + MAX_ACTIONS - 1] for start in range(0, len(rest), MAX_ACTIONS - 1)
     ]
-    for batch in batches:
-        table.transact([absent, *(each.put for each in batch)])
+    there: list[Sequence[_Beside]] = []
     try:
-        table.transact([*main, *(each.put for each in first)])
-    except ConditionFailed:
         for batch in batches:
+            table.transact([absent, *(each.put for each in batch)])
+            there.append(batch)
+        table.transact([*main, *(each.put for each in first)])
+    except (ConditionFailed, LimitExceeded):
+        for batch in there:
             # What came to be there meanwhile keeps what hangs on it.
             with suppress(ConditionFailed):
                 table.transact([absent, *(Delete(each.at) for each in batch)])

@@ -905,6 +905,14 @@ def record_at_odds_with_itself(of: Stage) -> Answer:
 
 
 @case
+def record_longer_than_is_stored(of: Stage) -> Answer:
+    line = of.exported(of.knows("Mine"))
+    with elsewhere(of) as other:
+        of.patch.setattr("zero_memory.adapters.limits.MAX_ITEM_BYTES", 10)
+        return other.record(line)
+
+
+@case
 def record_of_another_s_memory(of: Stage) -> Answer:
     return of.record(of.exported(of.knows("Mine")), of.ben)
 
