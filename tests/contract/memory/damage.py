@@ -4,10 +4,11 @@ from typing import Any
 
 from msgspec import structs
 
-from zero_memory.memory.model import Meta, SearchRecord, StoredBody
+from zero_memory.memory.model import Meta, PendingMarker, SearchRecord, StoredBody
 from zero_memory.ports.table import Put, Table
 
 _WRONG: Any = 7
+_WORDS: Any = "seven"
 
 
 def damage_meta(table: Table, memory_id: str) -> None:
@@ -18,6 +19,11 @@ def damage_meta(table: Table, memory_id: str) -> None:
 def damage_search_record(table: Table, memory_id: str) -> None:
     """Make what a memory is searched by unreadable."""
     table.transact([Put(SearchRecord(_meta(table, memory_id).scope, memory_id, _WRONG))])
+
+
+def damage_marker(table: Table, memory_id: str) -> None:
+    """Make what says that a memory is not indexed yet unreadable."""
+    table.transact([Put(PendingMarker(_meta(table, memory_id).scope, memory_id, _WORDS))])
 
 
 def damage_words(table: Table, memory_id: str) -> None:
