@@ -31,6 +31,11 @@ def parked_memory(body: str) -> str:
     return json.loads(body)["memory_id"]
 
 
+def parking_body(memory_id: str) -> str:
+    """The message that names a memory."""
+    return json.dumps({"memory_id": memory_id})
+
+
 class SqsParking:
     """`ports.parking.Parking` in a queue that the template made."""
 
@@ -42,7 +47,7 @@ class SqsParking:
         """See the port."""
         for start in range(0, len(memory_ids), _BATCH):
             entries = [
-                {"Id": str(number), "MessageBody": json.dumps({"memory_id": memory_id})}
+                {"Id": str(number), "MessageBody": parking_body(memory_id)}
                 for number, memory_id in enumerate(memory_ids[start : start + _BATCH])
             ]
             try:

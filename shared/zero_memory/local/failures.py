@@ -1,15 +1,22 @@
-"""The on-failure queue of a stream's consumers, as a file: changes that a consumer gave up on."""
+"""What a stream's consumers gave up on, as a file: its on-failure queue, and what they park."""
 
 import json
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from zero_memory.adapters.schema import address_of
 from zero_memory.local.files import write_atomically
+from zero_memory.memory.model import Meta
+from zero_memory.ports.parking import ParkingUnavailable
+
+PARKED = "PARKED"
+"""The event of what a consumer left itself, in place of the stream's own words."""
 
 _logger = logging.getLogger(__name__)
 
@@ -42,10 +49,14 @@ class FailureQueue:
 
     def put(self, function: str, event: str, pk: str, sk: str, sequence: int) -> None:
         """Keep a change; the same key waits once a function, at its newest sequence."""
-        failure = Failure(function, event, pk, sk, sequence, int(time.time() * 1000))
+        self.put_all([Failure(function, event, pk, sk, sequence, _now())])
+
+    def put_all(self, failures: Sequence[Failure]) -> None:
+        """As `put`, all of them at once."""
+        keys = {_key(one) for one in failures}
         with self._lock:
-            others = [one for one in self._read() if not _same(one, failure)]
-            self._write([*others, failure])
+            others = [one for one in self._read() if _key(one) not in keys]
+            self._write([*others, *failures])
 
     def remove(self, failure: Failure) -> None:
         """Drop a failure that was mended; one that came anew meanwhile stays."""
@@ -69,5 +80,32 @@ class FailureQueue:
         write_atomically(self._path, json.dumps([asdict(one) for one in failures]))
 
 
-def _same(one: Failure, other: Failure) -> bool:
-    return (one.function, one.pk, one.sk) == (other.function, other.pk, other.sk)
+class FailureParking:
+    """`ports.parking.Parking` among the failures, for `functions`, which the stream calls."""
+
+    def __init__(self, failures: FailureQueue, functions: Sequence[str]) -> None:
+        self._failures = failures
+        self._functions = functions
+
+    def park(self, memory_ids: Sequence[str]) -> None:
+        """See the port."""
+        addresses = [address_of(Meta, (memory_id,)) for memory_id in memory_ids]
+        try:
+            self._failures.put_all(
+                [
+                    Failure(function, PARKED, address.pk, address.sk, 0, _now())
+                    for function in self._functions
+                    for address in addresses
+                ]
+            )
+        except OSError as failure:
+            raise ParkingUnavailable(type(failure).__name__) from failure
+        _logger.error("set aside, to be tried again every minute: %s", ", ".join(memory_ids))
+
+
+def _key(one: Failure) -> tuple[str, str, str]:
+    return one.function, one.pk, one.sk
+
+
+def _now() -> int:
+    return int(time.time() * 1000)

@@ -21,7 +21,7 @@ from zero_memory.adapters.sqlite import DamagedFile, NewerSchema, SqliteTable
 from zero_memory.local.app import Application, application
 from zero_memory.local.deployment import deployment_folder, read_deployment
 from zero_memory.local.expiry import Expiry
-from zero_memory.local.failures import FailureQueue
+from zero_memory.local.failures import FailureParking, FailureQueue
 from zero_memory.local.functions import invoker
 from zero_memory.local.home import (
     FAILURES_FILE,
@@ -59,7 +59,10 @@ def serve(
         settings = _settings(home)
         if not log_calls:
             settings = replace(settings, log_level="WARNING")
-        services = bootstrap.use(settings)
+        deployment = read_deployment(deployment_folder())
+        failures = FailureQueue(home / FAILURES_FILE)
+        consumers = [source.function.name for source in deployment.streams]
+        services = bootstrap.use(settings, FailureParking(failures, consumers))
         table = _local_table(services, home)
         stack.callback(table.close)
         try:
@@ -67,7 +70,6 @@ def serve(
         except (DamagedFile, TableUnavailable) as away:
             raise CannotServe(f"{home} can't be used: {away}.") from away
 
-        deployment = read_deployment(deployment_folder())
         invoke = invoker(deployment.functions)
         services.embedder.embed_query("ready")  # loads the model now, not in the first recall
 
@@ -75,7 +77,6 @@ def serve(
             index = services.derived_index
         except IndexUnavailable as away:
             raise CannotServe(f"{home} can't be used: {away}") from away
-        failures = FailureQueue(home / FAILURES_FILE)
         pump = Pump(table, deployment.streams, invoke, failures)
         if isinstance(index, LocalIndex):
             stack.callback(index.close)

@@ -2,7 +2,8 @@
 
 Each consumer gets each change at least once and in order. As in Lambda's event source mapping,
 what a consumer fails on is tried again, alone in the end, and then set aside; here the set-aside
-changes are tried again every minute, so that a consumer that is mended catches up by itself.
+changes are tried again every minute, so that a consumer that is mended catches up by itself. So is
+what a consumer parks itself, which comes as a message of its queue.
 """
 
 import logging
@@ -14,9 +15,11 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from zero_memory.adapters.schema import memory_of
 from zero_memory.adapters.sqlite import Change, SqliteTable
+from zero_memory.adapters.sqs import parking_body
 from zero_memory.local.deployment import StreamSource
-from zero_memory.local.failures import Failure, FailureQueue
+from zero_memory.local.failures import PARKED, Failure, FailureQueue
 from zero_memory.local.functions import ACCOUNT, REGION, Invoke, without_message
 
 READ_AT_ONCE = 1_000  # what Lambda asks DynamoDB for at most
@@ -28,7 +31,7 @@ LONGEST_BACKOFF_S = 10.0
 _logger = logging.getLogger(__name__)
 
 Record = Mapping[str, Any]
-"""One record of a stream, as Lambda hands it to a function."""
+"""One record of a stream or a queue, as Lambda hands it to a function."""
 
 
 def stream_record(change: Change | Failure) -> dict[str, Any]:
@@ -48,6 +51,33 @@ def stream_record(change: Change | Failure) -> dict[str, Any]:
             "StreamViewType": "KEYS_ONLY",
         },
     }
+
+
+def parked_record(failure: Failure) -> dict[str, Any]:
+    """A parked memory as a message of the queue that it waits in."""
+    return {
+        "messageId": failure.pk,
+        "receiptHandle": failure.pk,
+        "body": parking_body(memory_of(failure.pk) or ""),
+        "attributes": {
+            "ApproximateReceiveCount": "1",
+            "SentTimestamp": str(failure.since),
+            "SenderId": ACCOUNT,
+            "ApproximateFirstReceiveTimestamp": str(failure.since),
+        },
+        "messageAttributes": {},
+        "md5OfBody": "",
+        "eventSource": "aws:sqs",
+        "eventSourceARN": f"arn:aws:sqs:{REGION}:{ACCOUNT}:parked",
+        "awsRegion": REGION,
+    }
+
+
+def _identifier(record: Record) -> str:
+    """What a consumer reports a record by."""
+    if record["eventSource"] == "aws:sqs":
+        return record["messageId"]
+    return record["dynamodb"]["SequenceNumber"]
 
 
 def matches(pattern: Mapping[str, Any], record: Mapping[str, Any]) -> bool:
@@ -113,7 +143,7 @@ class Delivery(Struct, frozen=True):
             return list(batch)
         failed = {one["itemIdentifier"] for one in answer["batchItemFailures"]}
         for position, record in enumerate(batch):
-            if record["dynamodb"]["SequenceNumber"] in failed:
+            if _identifier(record) in failed:
                 return list(batch[position:])
         return []
 
@@ -197,7 +227,8 @@ class Pump:
         sources = {source.function.name: source for source in self._sources}
         for failure in self._failures.all():
             source = sources.get(failure.function)
-            if source is None or not self._delivery(source).call([stream_record(failure)]):
+            again = parked_record if failure.event == PARKED else stream_record
+            if source is None or not self._delivery(source).call([again(failure)]):
                 self._failures.remove(failure)
 
     def _delivery(self, source: StreamSource) -> Delivery:

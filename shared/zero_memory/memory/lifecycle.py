@@ -94,9 +94,10 @@ def revive(meta: Meta, *, at: int) -> Meta:
 def undo(meta: Meta, record: AuditRecord, *, at: int) -> Change:
     """The step that reverses one recorded change, and leaves everything else as it is.
 
-    A life that the change ended begins anew, one that it began ends: the past itself stays.
-    Raises Refusal `conflict` when what the change did was changed again since, and
-    `validation_failed` for the record of the memory's birth.
+    A life that the change ended begins anew, one that it began ends: the past itself stays. Where
+    the memory then lives, it is not shared to, as after a move. Raises Refusal `conflict` when what
+    the change did was changed again since, and `validation_failed` for the record of the memory's
+    birth.
     """
     before: dict[str, Any] | None = json.loads(record.before)
     after: dict[str, Any] = json.loads(record.after)
@@ -113,9 +114,11 @@ def undo(meta: Meta, record: AuditRecord, *, at: int) -> Change:
         )
     restored = {name: before[name] for name in before.keys() - _FROM_LIFE - {"link"}}
     stored: dict[str, Any] = msgspec.to_builtins(undone)
+    back = msgspec.convert({**stored, **restored}, Meta)
+    shared_to = tuple(each for each in back.shared_to if each != back.scope)
     return Change(
         meta,
-        msgspec.convert({**stored, **restored}, Meta),
+        replace(back, shared_to=shared_to),
         "restore",
         undoes=record.audit_id,
         link=_reversed(before, after),

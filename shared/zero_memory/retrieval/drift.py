@@ -38,7 +38,7 @@ class Drift(Struct):
     The index had lost memories, held them at another revision than the table (`stale`), or held
     what the table has erased; or the index would not take what is true (`refused`), and then they
     count as that alone. Changes that the stream may still bring count as none of these;
-    `indexed` has them too, as they are in the index now, for `settle_markers`. `finished` says
+    `indexed` has them too, as they are in the index now, for `settle_each`. `finished` says
     whether the run came to the end, and the next one begins anew. `away` is what ended it before
     its limit: index or table did not answer.
     """

@@ -27,7 +27,7 @@ def document_of(meta: Meta, record: SearchRecord) -> IndexDocument:
     return IndexDocument(
         memory_id=meta.memory_id,
         revision=meta.revision,
-        visible_in=(meta.scope, *meta.shared_to),
+        visible_in=_places(meta),
         kind=meta.kind,
         author=meta.author,
         created_at=meta.created_at,
@@ -79,19 +79,37 @@ def settle_markers(table: Table, indexed: Sequence[Meta]) -> None:
 
     A marker that a newer write has put in the meantime stays.
     """
-    refs = [
-        ref(PendingMarker, scope, meta.memory_id)
-        for meta in indexed
-        for scope in (meta.scope, *meta.shared_to)
-    ]
+    refs = dict.fromkeys(
+        ref(PendingMarker, scope, meta.memory_id) for meta in indexed for scope in _places(meta)
+    )
     revisions = {meta.memory_id: meta.revision for meta in indexed}
     settled = [
         Delete(ref(PendingMarker, marker.scope, marker.memory_id), RevisionIs(marker.revision))
-        for marker in table.get_many(refs)
+        for marker in table.get_many(list(refs))
         if marker is not None and marker.revision <= revisions[marker.memory_id]
     ]
     for start in range(0, len(settled), MAX_ACTIONS):
         _delete(table, settled[start : start + MAX_ACTIONS])
+
+
+def settle_each(table: Table, indexed: Sequence[Meta]) -> list[str]:
+    """As `settle_markers`; answers the ids of those whose markers could not be settled.
+
+    Raises TableUnavailable.
+    """
+    metas = {meta.memory_id: meta for meta in indexed}
+
+    def settle(some: Sequence[str]) -> Sequence[str]:
+        settle_markers(table, [metas[each] for each in some])
+        return ()
+
+    _, failed = apart(settle, list(metas))
+    return failed
+
+
+def _places(meta: Meta) -> tuple[str, ...]:
+    """Where a memory is found, each once: a record may name its own scope among the others."""
+    return tuple(dict.fromkeys((meta.scope, *meta.shared_to)))
 
 
 def _delete(table: Table, deletes: list[Delete]) -> None:

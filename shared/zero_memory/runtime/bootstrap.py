@@ -43,8 +43,9 @@ class _Once(Generic[T]):
 class Composition:
     """The ports of one process. A vendor's library is imported by the port that needs it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, parking: "Parking | None" = None) -> None:
         self.settings = settings
+        self._own_parking = parking
         self._clock = SystemClock()
         self._table = _Once(lambda: _table(settings))
         self._derived = _Once(lambda: _derived(settings))
@@ -88,8 +89,8 @@ class Composition:
 
     @property
     def parking(self) -> "Parking | None":
-        """A queue; None on a machine, whose stream sets aside what its consumers report."""
-        return self._parking() if self.settings.parking_queue_url else None
+        """A queue, or what the process was composed with: on a machine its stream's failures."""
+        return self._parking() if self.settings.parking_queue_url else self._own_parking
 
     @property
     def access_tokens(self) -> "AccessTokens":
@@ -196,11 +197,14 @@ _composition: Composition | None = None
 _composing = threading.Lock()
 
 
-def use(settings: Settings) -> Composition:
-    """Compose the process by these settings, in place of the environment's."""
+def use(settings: Settings, parking: "Parking | None" = None) -> Composition:
+    """Compose the process by these settings, in place of the environment's.
+
+    `parking` is where the indexer leaves what it cannot do when the settings name no queue.
+    """
     global _composition  # noqa: PLW0603 - one composition a process
     with _composing:
-        _composition = Composition(settings)
+        _composition = Composition(settings, parking)
         return _composition
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from zero_memory.ports.search_index import DerivedIndex
 from zero_memory.retrieval.drift import mend_drift
-from zero_memory.retrieval.indexing import settle_markers
+from zero_memory.retrieval.indexing import settle_each
 from zero_memory.runtime.bootstrap import Composition, services
 from zero_memory.runtime.telemetry import record_drift
 
@@ -28,6 +28,6 @@ def _compare(composed: Composition, index: DerivedIndex) -> None:
     record_drift(drift, composed.settings)
     if drift.indexed:
         time.sleep(composed.table.view_lag_ms / 1000)  # views must show these revisions too
-        settle_markers(composed.table, drift.indexed)
+        settle_each(composed.table, drift.indexed)
     if drift.away is not None:
         raise drift.away

@@ -11,7 +11,7 @@ from zero_memory.adapters.sqs import parked_memory
 from zero_memory.ports.parking import ParkingUnavailable
 from zero_memory.ports.search_index import IndexUnavailable
 from zero_memory.ports.table import TableUnavailable
-from zero_memory.retrieval.indexing import index_each, settle_markers
+from zero_memory.retrieval.indexing import index_each, settle_each
 from zero_memory.runtime.bootstrap import Composition, services
 
 
@@ -40,9 +40,9 @@ def index_changes(event: Mapping[str, Any], context: object) -> BatchResult:
     """Bring the index up to date for the memories that a batch of stream or queue names.
 
     A record says which memory to look at, no more. When index or table do not answer, the whole
-    batch comes again. A memory that can't be indexed holds up no other: from the stream it goes to
-    the queue, and stays there until it can, or goes to the failures. Where there is no queue, it is
-    reported alone.
+    batch comes again. A memory that can't be indexed, or whose markers can't be settled, holds up
+    no other: from the stream it goes to the queue, and stays there until it can, or goes to the
+    failures. Where there is no queue, it is reported alone.
     """
     del context
     composed = services()
@@ -55,7 +55,7 @@ def index_changes(event: Mapping[str, Any], context: object) -> BatchResult:
         indexed, failed = index_each(composed.table, composed.index, list(items))
         if indexed:
             _wait_for_views(composed, max(change.at for change in changes))
-            settle_markers(composed.table, indexed)
+            failed += settle_each(composed.table, indexed)
     except (IndexUnavailable, TableUnavailable):
         failed = list(items)
     else:

@@ -16,6 +16,7 @@ from zero_memory.memory.model import (
 from zero_memory.ports.table import Put, Table
 
 _WRONG: Any = 7
+_WORDS: Any = "seven"
 
 
 def damage_meta(table: Table, memory_id: str) -> None:
@@ -38,6 +39,11 @@ def damage_side_records(table: Table, scope: str, folded: str, memory_id: str) -
             Put(EntityName(scope, folded, _WRONG)),
         ]
     )
+
+
+def damage_marker(table: Table, memory_id: str) -> None:
+    """Make what says that a memory is not indexed yet unreadable."""
+    table.transact([Put(PendingMarker(_meta(table, memory_id).scope, memory_id, _WORDS))])
 
 
 def damage_words(table: Table, memory_id: str) -> None:

@@ -25,6 +25,7 @@ from zero_memory.memory.model import (
     Mention,
     Meta,
     SearchRecord,
+    SharedMemory,
     Wording,
 )
 from zero_memory.memory.reading import with_bodies
@@ -37,6 +38,8 @@ from zero_memory.tools import (
     move_memories,
     restore_memory,
     revise,
+    share,
+    unshare,
 )
 
 FROM_LIFE = {"alive", "timeline", "invalidated_at"}
@@ -65,7 +68,7 @@ class LifeCycles(RuleBasedStateMachine):
     @initialize()
     def arrive(self) -> None:
         person = arrives(self.table, self.clock)
-        self.homes = [person, person.at(person.project("api"))]
+        self.homes = [person, *(person.at(person.project(name)) for name in ("api", "web"))]
         self.ada = person
 
     # -------------------------------------------------------------- what is done
@@ -94,7 +97,7 @@ class LifeCycles(RuleBasedStateMachine):
     @rule(
         content=st.sampled_from(CONTENTS),
         kind=st.sampled_from(["fact", "task"]),
-        home=st.integers(0, 1),
+        home=st.integers(0, 2),
         talk=st.sampled_from(["talk", None]),
         retired=st.lists(CHOICE, max_size=2),
         linked=st.none() | CHOICE,
@@ -169,10 +172,22 @@ class LifeCycles(RuleBasedStateMachine):
         self.tries(link.TOOL, "not_found", "validation_failed", "conflict", **arguments)
 
     @precondition(lambda self: self.said)
-    @rule(choice=CHOICE, home=st.integers(0, 1))
+    @rule(choice=CHOICE, home=st.integers(0, 2))
     def move(self, choice: int, home: int) -> None:
         path = self.homes[home].scope.path
         self.tries(move_memories.TOOL, ids=[self.pick(choice)], scope=path)
+
+    @precondition(lambda self: self.said)
+    @rule(choice=CHOICE, home=st.integers(1, 2))
+    def share(self, choice: int, home: int) -> None:
+        path = self.homes[home].scope.path
+        self.tries(share.TOOL, "not_found", "conflict", memory_id=self.pick(choice), scope=path)
+
+    @precondition(lambda self: self.said)
+    @rule(choice=CHOICE, home=st.none() | st.integers(1, 2))
+    def unshare(self, choice: int, home: int | None) -> None:
+        path = None if home is None else self.homes[home].scope.path
+        self.tries(unshare.TOOL, "not_found", memory_id=self.pick(choice), scope=path)
 
     @precondition(lambda self: self.said)
     @rule(choice=CHOICE)
@@ -241,7 +256,10 @@ class LifeCycles(RuleBasedStateMachine):
     def everything_that_finds_a_memory_is_where_it_is(self) -> None:
         for memory in with_bodies(self.table, list(self.metas().values())):
             memory_id, meta = memory.meta.memory_id, memory.meta
+            assert meta.scope not in meta.shared_to
             for home in self.homes:
+                shared = self.table.get(SharedMemory, home.scope.scope, memory_id) is not None
+                assert shared is (home.scope.scope in meta.shared_to)
                 here = home.scope.scope == meta.scope
                 scope = home.scope.scope
                 assert (self.table.get(SearchRecord, scope, memory_id) is not None) is here

@@ -160,6 +160,45 @@ def test_a_memory_that_moves_to_where_it_was_shared_lives_there(
     assert found(ben, team) == [{shared}] * 5
 
 
+def test_what_was_unshared_from_where_it_lives_now_is_not_shared_there_again(
+    ada: Someone, ben: Someone, team: Membership, shared: str
+) -> None:
+    other = make_team(ada.table, ada.clock, ada.access, "other")
+    ada.calls(share.TOOL, memory_id=shared, scope=other.path)
+    ended = ada.calls(unshare.TOOL, memory_id=shared)
+    moved = ada.calls(move_memories.TOOL, ids=[shared], scope=team.path).moved[0]
+
+    again = ada.calls(restore_memory.TOOL, memory_id=shared, audit_id=ended.audit_id)
+
+    assert ada.meta(shared).shared_to == (other.scope,)
+    assert found(ben, team) == found(ada, other) == [{shared}] * 5
+    # Each record is still undone by its id, and then all is as it was.
+    for record in (again, moved, ended):
+        ada.calls(restore_memory.TOOL, memory_id=shared, audit_id=record.audit_id)
+    meta = ada.meta(shared)
+    assert (meta.scope, set(meta.shared_to)) == (ada.scope.scope, {team.scope, other.scope})
+    assert found(ben, team) == found(ada, other) == [{shared}] * 5
+
+
+def test_what_moves_back_to_where_it_was_shared_is_not_shared_there(
+    ada: Someone, ben: Someone, team: Membership
+) -> None:
+    memory_id = ada.at(team).knows("The pager rings at night", entities=("Pager",))
+    moved = ada.calls(move_memories.TOOL, ids=[memory_id], scope=ada.scope.path).moved[0]
+    ada.calls(share.TOOL, memory_id=memory_id, scope=team.path)
+
+    back = ada.calls(restore_memory.TOOL, memory_id=memory_id, audit_id=moved.audit_id)
+
+    meta = ada.meta(memory_id)
+    assert (meta.scope, meta.shared_to) == (team.scope, ())
+    assert not ada.table.query(SharedMemory, team.scope).records
+    assert found(ben, team) == [{memory_id}] * 5
+    ada.calls(restore_memory.TOOL, memory_id=memory_id, audit_id=back.audit_id)
+    meta = ada.meta(memory_id)
+    assert (meta.scope, meta.shared_to) == (ada.scope.scope, (team.scope,))
+    assert found(ben, team) == [{memory_id}] * 5
+
+
 def test_an_admin_of_the_scope_may_end_what_is_shared_to_it(
     ben: Someone, arrive: Callable[[], Someone], shared: str
 ) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from moto import mock_aws
+from msgspec.structs import replace
 
+from tests.contract.memory.damage import damage_marker
 from tests.contract.retrieval.conftest import Agent, arrives
 from tests.hashing_embedder import HashingEmbedder
 from tests.ports import Ports
@@ -16,7 +18,9 @@ from zero_memory.adapters import sqs
 from zero_memory.adapters.bundled_model import CARD
 from zero_memory.adapters.local_index import LocalIndex
 from zero_memory.adapters.sqlite import SqliteTable
+from zero_memory.memory.model import PendingMarker
 from zero_memory.ports.search_index import IndexUnavailable
+from zero_memory.ports.table import Put
 from zero_memory.runtime import bootstrap
 from zero_memory.runtime.bootstrap import Composition
 from zero_memory.runtime.settings import Settings
@@ -77,6 +81,11 @@ class Indexer:
         assert index is not None
         return sorted(index.revisions(memory_ids))
 
+    def is_marked(self, memory_id: str) -> bool:
+        scope = self.ada.meta(memory_id).scope
+        marked = self.composed.table.keys(PendingMarker, scope, since=memory_id, limit=1)
+        return memory_id in marked.records
+
 
 def reported(result: Any) -> list[str]:
     return [each["itemIdentifier"] for each in result["batchItemFailures"]]
@@ -135,3 +144,25 @@ def test_when_the_queue_is_away_too_the_stream_brings_it_again(indexer: Indexer)
     poison = indexer.odd.remembers("The cache c")
     indexer.client.delete_queue(QueueUrl=indexer.composed.settings.parking_queue_url)
     assert indexer.streams(poison) == [poison]
+
+
+def test_a_memory_whose_marker_cannot_be_read_is_parked_alone(indexer: Indexer) -> None:
+    whole = [indexer.ada.remembers(f"The cache {name}") for name in "ab"]
+    odd = indexer.ada.remembers("The cache c")
+    damage_marker(indexer.composed.table, odd)
+    assert indexer.streams(whole[0], odd, whole[1]) == []
+    assert indexer.holds(*whole, odd) == sorted([*whole, odd])
+    assert [each for each in (*whole, odd) if indexer.is_marked(each)] == [odd]
+    assert indexer.parked() == [odd]
+    assert indexer.returns(odd) == [odd]
+
+
+def test_a_memory_that_is_said_to_be_shared_where_it_lives_is_indexed(ada: Agent) -> None:
+    table = ada.ports.table
+    memory_id, other = ada.remembers("The cache a"), ada.remembers("The cache b")
+    meta = ada.meta(memory_id)
+    table.transact([Put(replace(meta, shared_to=(meta.scope,)))])
+    ada.indexed()
+    for each in (memory_id, other):
+        assert table.get(PendingMarker, meta.scope, each) is None
+    assert ada.finds("The cache") == [memory_id, other]

@@ -5,10 +5,13 @@ import json
 import os
 import shutil
 import socket
+import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import IO, cast
 
@@ -321,6 +324,69 @@ def test_a_table_that_was_put_back_alone_keeps_its_person(tmp_path: Path) -> Non
     with running(backup) as service:
         found = service.call("recall", {"query": "tower clock"}).json()["hits"]
         assert [hit["excerpt"] for hit in found] == ["The tower clock runs late"]
+
+
+def test_a_memory_that_cannot_be_indexed_holds_nobody_up_and_is_tried_again(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with running(home) as service:
+        odd = remember(service, "The tower clock runs late")
+        wait_until(lambda: marked(home) == set())
+        whole = search_record(home, odd, b"\xc1")
+        doubted = service.call("challenge", {"memory_id": odd, "reason": "it was mended"})
+        assert doubted.status_code == 200, doubted.text
+        wait_until(lambda: set_aside(service) == 1)
+
+        later = remember(service, "The tower bell rings at noon")
+        ben = admin(home, "add", "Ben")["person"]
+        token = admin(home, "as", ben, "token", "make")["token"]
+        known = {"ZM_URL": service.ready["api_url"], "ZM_TOKEN": token}
+        theirs = zm("The bell is cast of bronze", "--scope", "personal", environment=known)
+        assert theirs.returncode == 0, theirs.stderr
+        wait_until(lambda: marked(home) == set())
+        found = service.call("recall", {"query": "when does the bell ring"}).json()
+        assert later in [hit["id"] for hit in found["hits"]]
+        assert set_aside(service) == 1
+
+        search_record(home, odd, whole)
+    with running(home) as again:
+        wait_until(lambda: set_aside(again) == 0)
+        found = again.call("recall", {"query": "tower clock"}).json()
+        assert found["hits"][0]["id"] == odd
+        assert not found["degraded"]
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    """Within some seconds: a pump that waits for one memory does so for a quarter of an hour."""
+    for _ in range(100):
+        if is_so():
+            return
+        time.sleep(0.1)
+    raise AssertionError("it did not come to be so in ten seconds")
+
+
+def marked(home: Path) -> set[str]:
+    """The memories that are not indexed yet."""
+    with closing(sqlite3.connect(home / "table.sqlite3")) as table:
+        rows = table.execute("SELECT sk FROM items WHERE sk GLOB 'P#mem_*'").fetchall()
+    return {sk.removeprefix("P#") for (sk,) in rows}
+
+
+def search_record(home: Path, memory_id: str, document: bytes) -> bytes:
+    """Put this in the place of what a memory is searched by; what was there."""
+    with closing(sqlite3.connect(home / "table.sqlite3", timeout=30)) as table, table:
+        key = f"R#{memory_id}"
+        (was,) = table.execute("SELECT document FROM items WHERE sk = ?", (key,)).fetchone()
+        table.execute("UPDATE items SET document = ? WHERE sk = ?", (document, key))
+    return was
+
+
+def admin(home: Path, *words: str) -> dict[str, str]:
+    return json.loads(zm("admin", "--home", home, "--json", *words).stdout)
+
+
+def set_aside(service: Service) -> int:
+    shown = zm("status", "--json", environment=service.environment)
+    return json.loads(shown.stdout)["set_aside"]
 
 
 @pytest.mark.parametrize("content", [b"no table " * 1_000, b"SQLite format 3\x00" + bytes(9_000)])

@@ -11,13 +11,16 @@ from msgspec.structs import replace
 from tests.samples import sample
 from zero_memory.adapters.sqlite import Change, SqliteTable
 from zero_memory.local.deployment import Function, StreamSource
-from zero_memory.local.failures import FailureQueue
-from zero_memory.local.stream import Pump, matches, stream_record
+from zero_memory.local.failures import PARKED, FailureParking, FailureQueue
+from zero_memory.local.stream import Pump, matches, parked_record, stream_record
+from zero_memory.ports.parking import ParkingUnavailable
 from zero_memory.ports.table import Put
 from zero_memory.scopes.model import Member, ScopePath
 
 PATHS = {"dynamodb": {"Keys": {"sk": {"S": ["PATH"]}}}}
 SOURCE = StreamSource(Function("indexer", Path("app.py"), "handler", 512, 60), 2, 0, 2, (PATHS,))
+
+MEMORY = "mem_01KB9Q4T7E3N5R8V2W6X0Y1Z4A"
 
 Handler = Callable[[list[str]], list[str]]
 
@@ -155,6 +158,66 @@ def test_what_was_set_aside_is_delivered_once_its_consumer_is_mended(
 
     assert mended.batches == [keys]
     assert FailureQueue(tmp_path / "failures.json").all() == []
+
+
+def test_a_parked_memory_has_the_shape_of_the_sample_that_the_cloud_sends(tmp_path: Path) -> None:
+    (wanted,) = sample("parked")["Records"]
+    failures = FailureQueue(tmp_path / "failures.json")
+    FailureParking(failures, ["indexer"]).park([MEMORY])
+
+    (record,) = map(parked_record, failures.all())
+
+    assert record.keys() == wanted.keys()
+    assert record["attributes"].keys() == wanted["attributes"].keys()
+    assert (record["body"], record["eventSource"]) == (wanted["body"], wanted["eventSource"])
+
+
+def test_what_a_consumer_parks_waits_once_and_comes_again_by_its_queue_until_it_is_done(
+    sqlite_table: SqliteTable, tmp_path: Path
+) -> None:
+    failures = FailureQueue(tmp_path / "failures.json")
+    parking = FailureParking(failures, ["indexer"])
+    parking.park([MEMORY])
+    parking.park([MEMORY])
+    bodies: list[str] = []
+    failing = True
+
+    def look(function: Function, event: dict[str, Any]) -> Any:
+        (record,) = event["Records"]
+        bodies.append(record["body"])
+        failed = [{"itemIdentifier": record["messageId"]}] if failing else []
+        return {"batchItemFailures": failed}
+
+    looking = Pump(sqlite_table, (SOURCE,), look, failures)
+    looking.redrive()
+    assert len(failures.all()) == 1
+    failing = False
+    looking.redrive()
+    looking.redrive()
+
+    assert len(bodies) == 2
+    assert failures.all() == []
+
+
+def test_what_was_set_aside_and_is_parked_at_the_next_try_still_waits(
+    sqlite_table: SqliteTable, tmp_path: Path
+) -> None:
+    failures = FailureQueue(tmp_path / "failures.json")
+    failures.put("indexer", "MODIFY", f"M#{MEMORY}", "META", 7)
+
+    def park(function: Function, event: dict[str, Any]) -> Any:
+        FailureParking(failures, [function.name]).park([MEMORY])
+        return {"batchItemFailures": []}
+
+    Pump(sqlite_table, (SOURCE,), park, failures).redrive()
+
+    assert [each.event for each in failures.all()] == [PARKED]
+
+
+def test_what_cannot_be_parked_is_told(tmp_path: Path) -> None:
+    nowhere = FailureQueue(tmp_path / "none" / "failures.json")
+    with pytest.raises(ParkingUnavailable):
+        FailureParking(nowhere, ["indexer"]).park([MEMORY])
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '[{"function": "indexer"}]'])
