@@ -36,9 +36,24 @@ class Fronted(Struct, frozen=True):
     body: str
 
 
+class _Dumper(yaml.SafeDumper):
+    """Escapes the line end of EBCDIC, which a reader of YAML 1.1 folds into a blank."""
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar(  # pyright: ignore[reportUnknownMemberType]
+        "tag:yaml.org,2002:str", text, '"' if "\x85" in text else None
+    )
+
+
+_Dumper.add_representer(str, _text)
+
+
 def with_frontmatter(fields: Mapping[str, Any], body: str) -> str:
     """A file of these fields, in their order, and this body."""
-    text: str = yaml.safe_dump(dict(fields), sort_keys=False, allow_unicode=True, width=_NO_FOLDING)  # pyright: ignore[reportUnknownMemberType]
+    text: str = yaml.dump(  # pyright: ignore[reportUnknownMemberType]
+        dict(fields), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_NO_FOLDING
+    )
     return f"---\n{text}---\n{body}"
 
 
