@@ -17,7 +17,8 @@ def catch_up(table: SqliteTable, index: LocalIndex) -> None:
 
     They were deleted, or put back from a copy, and hold less than the table believes; or the table
     was, and knows less than they do. What the outbox still holds comes by the stream. When memories
-    have another model's vectors, the files stay unfinished and ask for a reindex.
+    have another model's vectors, the files stay unfinished and ask for a reindex; damaged ones are
+    left out.
     """
     delivered = table.acknowledged()
     if delivered <= index.applied <= table.newest():
@@ -35,7 +36,7 @@ def _build(table: SqliteTable, index: LocalIndex) -> None:
     told = 0
     with index.replacing() as files:
         for done in rebuild(table, files):
-            if done.refused:
+            if len(done.refused) > len(done.damaged):
                 raise DocumentRefused(
                     "memories have the vectors of another model: zm admin reindex"
                 )

@@ -13,20 +13,25 @@ from zero_memory.memory.model import Meta, SearchRecord
 from zero_memory.memory.reading import with_bodies
 from zero_memory.ports.embedder import Embedder
 from zero_memory.ports.search_index import DerivedIndex, IndexWriter
-from zero_memory.ports.table import ConditionFailed, Present, Put, Table, ref
+from zero_memory.ports.table import ConditionFailed, DamagedRecord, Present, Put, Table, ref
 from zero_memory.retrieval.indexing import index_each
 from zero_memory.retrieval.passages import read_passage
+from zero_memory.retrieval.reading import search_records
 from zero_memory.scopes.model import Scope
 
 _AT_ONCE = 250
 
 
 class Progress(Struct, frozen=True):
-    """How far it is: memories indexed, how many were embedded anew, which could not be indexed."""
+    """How far it is: memories indexed, how many were embedded anew, which could not be indexed.
+
+    Of the `refused`, the `damaged` can't be read in the table.
+    """
 
     indexed: int = 0
     embedded: int = 0
     refused: tuple[str, ...] = ()
+    damaged: tuple[str, ...] = ()
 
 
 def reindex(table: Table, embedder: Embedder, index: DerivedIndex) -> Generator[Progress]:
@@ -64,12 +69,26 @@ def rebuild(
             readable = [each for each in memory_ids if each not in unread]
             metas, refused = index_each(table, index, readable)
             _erase_gone(table, index, readable)
+            refused = [*unread, *refused]
             done = Progress(
                 done.indexed + len(metas),
                 done.embedded + len(anew),
-                (*done.refused, *unread, *refused),
+                (*done.refused, *refused),
+                (*done.damaged, *_damaged(table, scope, refused)),
             )
             yield done
+
+
+def _damaged(table: Table, scope: str, memory_ids: Sequence[str]) -> set[str]:
+    """Those of these memories whose records can't be read."""
+
+    def metas(some: Sequence[str]) -> list[Meta]:
+        found = table.get_many([ref(Meta, each) for each in some])
+        return [each for each in found if each is not None]
+
+    _, damaged = apart(metas, memory_ids, fault=DamagedRecord)
+    _, unsearchable = search_records(table, dict.fromkeys(memory_ids, scope))
+    return {*damaged, *unsearchable}
 
 
 def _embedded_again(

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.memory.damage import damage_search_record
 from tests.integration.client.test_commands import zm
 from tests.service import Service, running
+from zero_memory.adapters.sqlite import SqliteTable
 
 FACTS = ("The staging database is rebuilt on Mondays", "Releases are cut from main")
 
@@ -91,6 +93,19 @@ def test_search_files_that_are_gone_or_old_are_built_again(
     with running(home) as service:
         assert finds(service, FACTS[0])[0] == early
         assert finds(service, FACTS[1])[0] == late
+
+
+def test_a_damaged_memory_keeps_none_of_the_others_out_of_new_search_files(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with running(home) as service:
+        odd, *whole = (remember(service, fact) for fact in FACTS)
+        wait_until_settled(home)
+        service.stop()
+    with closing(SqliteTable(home / "table.sqlite3")) as table:
+        damage_search_record(table, odd)
+    shutil.rmtree(home / "index")
+    with running(home) as service:
+        assert finds(service, FACTS[1]) == whole
 
 
 def test_a_backup_of_the_table_is_searched_as_it_was(tmp_path: Path) -> None:
