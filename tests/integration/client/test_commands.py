@@ -13,11 +13,9 @@ import pytest
 
 from tests.contract.memory.damage import damage_meta
 from tests.git import git
-from tests.service import ZM, Service
+from tests.service import ZM, Service, running
 from zero_memory.adapters.sqlite import SqliteTable
 from zero_memory.client.commands import COMMANDS
-from zero_memory.memory.model import Meta
-from zero_memory.ports.table import Put
 
 LOCALES = [
     {"LANG": "C", "LC_ALL": "C"},
@@ -240,44 +238,45 @@ def test_a_memory_goes_through_its_life_at_a_terminal(service: Service, tmp_path
     assert "There is no such memory" in run("recall", first)
 
 
-def test_what_cannot_be_read_is_named_wherever_it_belongs(service: Service, tmp_path: Path) -> None:
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return zm(*arguments, environment=service.environment, cwd=tmp_path)
+def test_what_cannot_be_read_is_named_wherever_it_belongs(tmp_path: Path) -> None:
+    with running(tmp_path / "home") as service:
 
-    saying = {"content": "The heron nests late", "scope": "personal"}
-    memory = service.call("remember", saying).json()["id"]
-    with closing(SqliteTable(service.home / "table.sqlite3")) as table:
-        whole = table.get(Meta, memory)
-        assert whole is not None
-        damage_meta(table, memory)
-        try:
-            said = f"{memory}  It is damaged where it is stored; ask who runs the service"
-            for command in (
-                ("recall", memory),
-                ("recall", "Where does the heron nest?", "--scope", "personal"),
-                ("list", "--scope", "personal", "--limit", "1"),
-            ):
-                shown = run(*command)
-                assert (shown.returncode, said in shown.stdout) == (0, True), command
-            left = run("export", "out", "--scope", "personal")
-            named = f"Left out, as it is damaged where it is stored: {memory}."
-            assert (left.returncode, named in left.stderr) == (1, True)
-        finally:
-            table.transact([Put(whole)])
+        def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+            return zm(*arguments, environment=service.environment, cwd=tmp_path)
+
+        saying = {"content": "The heron nests late", "scope": "personal"}
+        memory = service.call("remember", saying).json()["id"]
+        with closing(SqliteTable(service.home / "table.sqlite3")) as table:
+            damage_meta(table, memory)
+        said = f"{memory}  It is damaged where it is stored; ask who runs the service"
+        for command in (
+            ("recall", memory),
+            ("recall", "Where does the heron nest?", "--scope", "personal"),
+            ("list", "--scope", "personal", "--limit", "1"),
+        ):
+            shown = run(*command)
+            assert (shown.returncode, said in shown.stdout) == (0, True), command
+        left = run("export", "out", "--scope", "personal")
+        named = f"Left out, as it is damaged where it is stored: {memory}."
+        assert (left.returncode, named in left.stderr) == (1, True)
 
 
 def test_a_memory_is_printed_with_whose_it_is_what_it_is_about_and_why_it_ended(
     service: Service, tmp_path: Path
 ) -> None:
-    saying = {"content": "The heron nests late", "scope": "personal", "entities": ["Heron", "Quay"]}
+    saying = {
+        "content": "The tern dives at dusk",
+        "scope": "personal",
+        "entities": ["Tern", "Quay"],
+    }
     memory = service.call("remember", saying).json()["id"]
-    zm("forget", memory, "it nests early", environment=service.environment, cwd=tmp_path)
+    zm("forget", memory, "it dives at dawn", environment=service.environment, cwd=tmp_path)
     shown = zm("recall", memory, environment=service.environment, cwd=tmp_path).stdout.splitlines()
-    assert shown[1] == "    The heron nests late"
+    assert shown[1] == "    The tern dives at dusk"
     assert shown[2].startswith("  by ")
-    assert shown[3] == "  about Heron, Quay"
+    assert shown[3] == "  about Tern, Quay"
     assert shown[4].startswith("  ended 20")
-    assert shown[4].endswith("Z: it nests early")
+    assert shown[4].endswith("Z: it dives at dawn")
 
 
 def test_a_loop_is_closed_with_its_outcome_and_opened_again(
